@@ -1,4 +1,4 @@
-"""The command ``gridval program build``: run a build with SimGrid's compilers in the place of the MPI library's."""
+"""The command ``gridval program build``: run a build with SimGrid's compilers instead of those of the MPI library."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class BuildRequest(JsonOption):
 
 @dataclass(frozen=True)
 class BuiltProgram:
-    """A program that a build has linked."""
+    """A program linked by a build."""
 
     path: Path  # absolute
-    problem: str | None  # why it cannot be simulated; None: it can
-    lacks: tuple[str, ...]  # functions of MPI to which it refers and which SimGrid lacks
+    problem: str | None  # reason why it cannot be simulated; None: it can
+    lacks: tuple[str, ...]  # functions of MPI that it uses and SimGrid lacks
     threads: bool  # it uses OpenMP
 
     @property
@@ -44,7 +44,7 @@ class BuiltProgram:
 
 @dataclass(frozen=True)
 class Built:
-    """The programs that a build has linked."""
+    """The programs linked by a build."""
 
     programs: tuple[BuiltProgram, ...]
 
@@ -84,8 +84,8 @@ def _lines(program: BuiltProgram) -> list[str]:
 
 
 def answer(request: BuildRequest) -> Built:
-    """Build, and say what was built."""
-    # Imported here for a quick start: they are slow to import.
+    """Build, and report what was built."""
+    # Imported here because they are slow to import.
     from apps.programs.compilers.build import build_here
     from platforms.simgrid.installed import check_simgrid
 
@@ -97,7 +97,7 @@ def answer(request: BuildRequest) -> Built:
 
 
 def _checked(path: Path) -> BuiltProgram:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.programs.lacking import lacked_functions
     from apps.programs.libraries import needed_names
     from apps.programs.own_program import read_program

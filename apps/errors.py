@@ -12,11 +12,11 @@ class Unrecorded(KernelError):
 
 
 class OptionError(UserError):
-    """An option or setting of a run that is wrong, or that does not go with the others."""
+    """An option or setting of a run that is wrong or contradicts others."""
 
 
 class TraceError(UserError):
-    """A trace of a run that cannot be taken as a recording."""
+    """A trace of a run that cannot be used as a recording."""
 
 
 class NoIterations(KernelError):
@@ -37,7 +37,7 @@ class SimulationError(Exception):
 
 
 class Departed(SimulationError):
-    """A run of a program that does something else than the run in which its computation was timed."""
+    """A program that behaves differently from the run in which its computation was timed."""
 
 
 class Stopped(SimulationError):
@@ -45,7 +45,7 @@ class Stopped(SimulationError):
 
 
 def check_still(what: str, known: str, now: str) -> None:
-    """Check that files which were hashed when the command began are still the same.
+    """Check that files hashed at the start of the command have not changed.
 
     Raises:
         KernelError: They were changed.

@@ -254,7 +254,7 @@ def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | Non
 
     A timeline of it then replays the same computation.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.computation import with_work
     from apps.runs.simulate import simulate
     from apps.store import Store
@@ -270,7 +270,7 @@ def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | Non
 
 def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
     """Return the record of a run on a machine, which the store keeps."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.cautions import run_cautions
     from apps.runs.engines import run_identity
     from apps.runs.simulate import simulate
@@ -291,7 +291,7 @@ def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None
 
 def _kept(request: ProgramRequest, spec: RunSpec) -> RunRecord | None:
     """Return the record of an earlier run on the machine; None if the store has none, or there is no store."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.engines import run_identity
     from apps.store import Store
     from apps.store.database import DATABASE
@@ -344,7 +344,7 @@ def answer(request: ProgramRequest) -> Ran | int:
 
 def _after(request: ProgramRequest, ran: Ran) -> None:
     """Print the cautions, write the timeline, and say whether the verification failed."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.cautions import extrapolation_caution
 
     record = ran.record
@@ -366,7 +366,7 @@ def _say_plan(request: ProgramRequest, spec: RunSpec) -> int:
             print("--reuse   the store has a record of this run, which would be taken: nothing would be started")
         print("\n".join(provided("apps.measuring.rehearsal:planned_run")(spec, wall_limit_from_request(request))))
         return 0
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.plan import Plan, for_timeline
 
     plan = Plan(truths=(spec,), others=() if request.timeline is None else (for_timeline(spec),))

@@ -38,7 +38,7 @@ def kernel_flops(kernel_name: str) -> float:
     Raises:
         KernelError: The kernel has no problem to time.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.engines import run_iterations
     from platforms.grids.scenario import named_grid
     from platforms.read.read import materialise

@@ -193,7 +193,11 @@ def measure(pid: int, link: str, requests: int, streams: int) -> None:
     show(pid, "20,000 results, first page", "no pause", lambda: browser.ask("/results"), 5)
     show(pid, "filtered by kernel and predictor", "no pause", lambda: browser.ask("/results?app=lu&predictor=hcf"), 5)
     show(pid, "sorted by error, last page", "no pause", lambda: browser.ask("/results?sort=-error_pct&page=200"), 5)
+    show(pid, "searched for three words", "no pause", lambda: browser.ask("/results?q=cg+W+hcf"), 5)
+    field = "/results?column=app&column=energy_simulated_j&sort=-energy_simulated_j"
+    show(pid, "sorted by a field of the details", "no pause", lambda: browser.ask(field), 5)
     show(pid, "figure of 5,000 results", "", lambda: browser.ask("/results/figure?show=time&over=ranks"), 3)
+    show(pid, "the same as PNG", "", lambda: browser.ask("/results/figure.png?show=time&over=ranks"), 3)
     show(pid, "front of time and energy", "", lambda: browser.ask("/results/front"), 3)
     show(
         pid,

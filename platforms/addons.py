@@ -1,4 +1,4 @@
-"""Add-ons: rooms that the core uses where they are there, and never imports (docs/architecture.md)."""
+"""Add-ons: rooms that the core uses if they are installed, but never imports (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOT = os.path.abspath(os.path.join(__file__, *[os.pardir] * len(_HERE)))
 
 @cache
 def is_there(place: str) -> bool:
-    """Return whether the module of ``module`` or ``module:NAME`` is there; nothing is imported.
+    """Return whether the module of ``module`` or ``module:NAME`` is installed; nothing is imported.
 
     >>> is_there("platforms.addons:is_there"), is_there("platforms.nowhere")
     (True, False)

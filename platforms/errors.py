@@ -9,7 +9,7 @@ _MOST_SHOWN = 2000  # characters of a place, a problem or a remedy
 
 
 class Source(Protocol):
-    """A text that places are in."""
+    """A text that contains places."""
 
     @property
     def name(self) -> str:
@@ -117,7 +117,7 @@ class PlatformError(UserError):
 
 
 def matching(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a user's name stands for: the same, or the only one that differs in case alone.
+    """Return the known name that matches a user's name: the same, or the only one that differs only in case.
 
     >>> matching("Grid4x8", ["grid4x4", "grid4x8"]), matching("a", ["A", "a"]), matching("grid", ["grid4x4"])
     ('grid4x8', 'a', None)

@@ -249,7 +249,7 @@ def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Plat
     Raises:
         UserError: A file or the patterns are wrong.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import read_platform
 
     patterns = parse_clusters(clusters) if clusters.strip() else ()
@@ -265,7 +265,7 @@ def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Plat
 
 def _of_grid_file(path: Path) -> Platform:
     """Return the platform of a scenario file or system file."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import materialise
 
     if not is_system_file(path):
@@ -283,7 +283,7 @@ def _files(texts: Sequence[str]) -> list[str]:
 
 
 def _platform_of_scenario(request: PlatformOptions) -> Platform:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import materialise
 
     if not request.scenario:
@@ -331,7 +331,7 @@ def check_all_usable(platform: Platform, placements: Sequence[Placement]) -> Non
     """
     if platform.network is not None:
         return
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import check_connected
 
     for placement in placements:
@@ -357,7 +357,7 @@ def _largest(placements: Sequence[Placement]) -> list[Placement]:
     A placement stands for those on some of its hosts, if SimGrid checks all pairs of both, or only some pairs of both
     with the same first host.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import MOST_PAIRWISE
 
     largest_by_hosts: list[tuple[frozenset[str], Placement]] = []

@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def once_node_s(self) -> float:
-        """Its node-seconds, of a run on a real machine those of one repeat, as a recording is made once."""
+        """Its node-seconds; for a run on a real machine, those of one repeat, because a recording is made once."""
         if not isinstance(self.answer, RunRecord) or self.answer.measured is None:
             return self.cost.node_s
         return self.cost.node_s / len(self.answer.measured.repeats_s)
@@ -225,7 +225,7 @@ class Prediction:
 
     @property
     def compute_share(self) -> float | None:
-        """Share of computation in the predicted time; None where the model does not give it."""
+        """Share of computation in the predicted time; None if the model does not give it."""
         compute_s = self.parts.get("compute_s")
         if compute_s is None or not self.time_s > 0:
             return None

@@ -24,7 +24,7 @@ from predictor.registry import ALL, predictors
 FAILED = 3
 _STATUSES = (
     "Exit status: 0 every check passes or is excused with a reason; 1 output could not be written; 2 bad input; "
-    f"{FAILED} a check fails; 130 interrupted; 141 nobody reads the output any more."
+    f"{FAILED} a check fails; 130 interrupted; 141 the reader of the output has ended."
 )
 
 

@@ -57,7 +57,7 @@ def installed() -> dict[str, str]:
     Raises:
         UserError: Two packages announce different predictors under one name.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from importlib.metadata import entry_points
 
     locations: dict[str, str] = {}

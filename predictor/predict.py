@@ -162,7 +162,7 @@ def answer(request: PredictRequest) -> Predictions | int:
         Target(with_asked_shares(request, problem, platform, placement), platform, placement) for problem in problems
     ]
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         asked = models or (lambda target: [_best(target, settings)])

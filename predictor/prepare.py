@@ -1,6 +1,6 @@
 """Compile ahead of time what predictions need: run by the set-up, and at any time.
 
-Whatever is missing is compiled at its first use just the same, which takes some seconds.
+Anything missing is compiled at its first use, which takes some seconds.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ latency_us = 50
 
 
 def open_mpi():
-    """Tell whether mpirun is Open MPI's."""
+    """Return whether mpirun is Open MPI's."""
     if shutil.which("mpirun") is None:
         return False
     return b"Open MPI" in subprocess.run(["mpirun", "--version"], capture_output=True, check=False).stdout

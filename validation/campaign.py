@@ -223,7 +223,7 @@ def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
 
 
 def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.system.convert import materialise_file
 
     networks = _names(table, "networks", []) if table.has("networks") else [None]

@@ -138,7 +138,7 @@ def run(request: RunRequest) -> int:
         )
         return print_plan(request, plan if request.timeline is None else _with_timeline(plan))
     if request.no_target:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.predict import predictions, say_cautions
 
         chosen = None if request.predictor is None else models(targets[0])
@@ -200,7 +200,7 @@ def _check_timeline(request: RunRequest, targets: Sequence[Target]) -> None:
 
 
 def _with_timeline(plan: Plan) -> Plan:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.plan import for_timeline
 
     return replace(plan, others=(for_timeline(plan.truths[0]),))

@@ -77,7 +77,7 @@ def _file_differences(first: Path, second: Path) -> list[str]:
 
 def _read(path: Path) -> pd.DataFrame:
     """Read all values as text, so that numbers are compared digit by digit."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     try:

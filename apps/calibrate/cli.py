@@ -35,14 +35,14 @@ def answer(request: CalibrateRequest) -> Reply:
     request = _completed(request)
     _check(request)
     if request.patterns:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from apps.calibrate.patterns import report as patterns
         from apps.calibrate.patterns.calibrate import calibrated as from_patterns
 
         shared = from_patterns(request, _files(request))
         return Reply(shared, lambda: patterns.as_text(shared, wide=request.wide), lambda: patterns.as_json(shared))
     if not request.p2p:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from apps.calibrate.machine import report as machines
         from apps.calibrate.machine.command import calibrated as of_machine
 
@@ -52,7 +52,7 @@ def answer(request: CalibrateRequest) -> Reply:
             lambda: machines.as_text(machine, files, wide=request.wide),
             lambda: machines.as_json(machine, files),
         )
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.calibrate.report import as_json, as_text
 
     calibration = calibrated(request)
@@ -60,13 +60,13 @@ def answer(request: CalibrateRequest) -> Reply:
 
 
 def calibrated(request: CalibrateRequest) -> Calibration:
-    """Calibrate from calls between two nodes, as the options say, and write the files.
+    """Calibrate from calls between two nodes according to the options, and write the files.
 
     Raises:
         UserError: A file cannot be read or written, or its content is wrong.
         SimulationError: The replay does not succeed.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.calibrate.message_error import ends, property_of
     from apps.calibrate.model import model_of
     from apps.calibrate.picture import calibration_figure
@@ -102,7 +102,7 @@ def _check(request: CalibrateRequest) -> None:
     Raises:
         UserError: An option has a wrong value, or a file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.grids.grid import SPEED_RANGE_FLOPS
 
     for name, value, least, most in (
@@ -123,7 +123,7 @@ def _check(request: CalibrateRequest) -> None:
             raise UserError(f"--core-gflops {gflops:g}", "out of range", f"Give a number from {low:g} to {high:g}")
     small, detached = request.async_small_thresh, request.send_is_detached_thresh
     if small is not None and detached is not None and small > detached:
-        remedy = "Give at most that: a message that travels at once does not make its sender wait"
+        remedy = "Give at most that: the sender of a message that is sent at once does not wait"
         raise UserError(f"--async-small-thresh {small}", f"above --send-is-detached-thresh {detached}", remedy)
     if request.cluster is not None and not _is_name(request.cluster):
         raise UserError(
@@ -153,7 +153,7 @@ def _completed(request: CalibrateRequest) -> CalibrateRequest:
     kinds = [kind for kind in OWN if getattr(request, kind) not in (None, ())]
     if kinds == ["p2p", "patterns"]:
         problem = (
-            "their times are of different runs and sizes, and each gives a link another rate: --p2p by factors of the "
+            "their times come from different runs and sizes, and give a link different rates: --p2p by factors of the "
             "size, with links that nothing slows down, --patterns without factors, with links that flows share"
         )
         raise UserError("--p2p, --patterns", problem, "Give one of them; --machine and --measured fit both together")
@@ -167,7 +167,7 @@ def _completed(request: CalibrateRequest) -> CalibrateRequest:
         if value is not None and name not in own_options:
             raise UserError(f"{shown} {value}", f"has no effect with --{kinds[0]}", "Leave it out")
         if value is None and own_options.get(name) == NEEDED:
-            raise UserError(f"--{kinds[0]}", f"{shown} is missing", "Give it: the measured times do not tell it")
+            raise UserError(f"--{kinds[0]}", f"{shown} is missing", "Give it: the measured times do not contain it")
         if value is None:
             defaults[name] = own_options.get(name)
     if "nodes" in own_options and len(request.core_gflops or ()) != 1:
@@ -185,7 +185,7 @@ def _files(request: CalibrateRequest) -> dict[str, str]:
 
 
 def _provenance(request: CalibrateRequest, fit: Measured, held_out: Measured) -> list[str]:
-    """Return lines that say where the platform comes from."""
+    """Return lines about the origin of the platform."""
     names = [
         f"{printable(os.path.basename(path))}, sha256 {hashlib.sha256(input_bytes(path)).hexdigest()[:16]}"
         for path in request.p2p

@@ -1,7 +1,7 @@
-"""Interval of measured messages around those of the fitted platform, which holds 90 % of new ones.
+"""Interval around the message times of the fitted platform that contains 90 % of new measurements.
 
-The ratio measured / modelled of a new size is as likely to lie in any of the 20 gaps between and beside the ratios of
-the 19 sizes nearest to it, if these are its like.  The range of the 19 thus holds it in 18 of 20 cases
+The ratios measured / modelled of the 19 nearest sizes define 20 gaps between and outside them; the ratio of a new size
+is equally likely to lie in each, if the sizes are exchangeable.  The range of the 19 thus contains it in 18 of 20 cases
 (distribution-free prediction intervals: V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World",
 2005).
 """
@@ -16,21 +16,21 @@ from apps.probes.segments import Array
 from platforms.model.platform import Platform
 
 NEAREST = 19
-PROPERTY = "message_error"  # of the outermost zone: the ends of the ratio that hold 90 % of all sizes, LOW:HIGH
+PROPERTY = "message_error"  # of the outermost zone: bounds of the ratio for 90 % of all sizes, LOW:HIGH
 _ENDS = (0.05, 0.95)
-_FEWEST = 10  # ratios that make such ends
+_FEWEST = 10  # ratios needed for such bounds
 _WRITTEN = re.compile(rf'<prop id="{PROPERTY}" value="([0-9.e+-]+):([0-9.e+-]+)"'.encode())
 
 
 def near_ratios(sizes: Array, ratios: Array, asked: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest ratio of the NEAREST sizes around each asked one, by their logarithms."""
+    """Return the smallest and the largest ratio of the NEAREST sizes around each given size, by their logarithms."""
     apart = np.abs(np.log1p(sizes)[None, :] - np.log1p(asked)[:, None])
     near = ratios[np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]]
     return near.min(axis=1), near.max(axis=1)
 
 
 def ends(ratios: Array) -> tuple[float, float] | None:
-    """Return the ends that hold 90 % of ratios like these; None: there are too few of them."""
+    """Return bounds that contain 90 % of similar ratios; None: there are too few of them."""
     if len(ratios) < _FEWEST:
         return None
     ordered, more = np.sort(ratios), len(ratios) + 1
@@ -39,12 +39,12 @@ def ends(ratios: Array) -> tuple[float, float] | None:
 
 
 def property_of(found: tuple[float, float] | None) -> dict[str, str]:
-    """Return the property of the platform's outermost zone; empty where the ends are not known."""
+    """Return the property of the platform's outermost zone; empty if the bounds are not known."""
     return {} if found is None else {PROPERTY: f"{found[0]:.4g}:{found[1]:.4g}"}
 
 
 def message_error(platform: Platform) -> tuple[float, float] | None:
-    """Return the ends that the platform file carries; None: it has none."""
+    """Return the bounds in the platform file; None: it has none."""
     content = (platform.kept or platform.path).read_bytes()
     match = _WRITTEN.search(content)
     return None if match is None else (float(match[1]), float(match[2]))

@@ -1,13 +1,13 @@
 """SMPI's model of a call, fitted to measured times.
 
-A message of s bytes passes one of three ways:
+A message of s bytes uses one of three protocols:
 
 - eager, s < ``async_bytes``: MPI_Send takes os(s), the message travels for T(s), MPI_Recv takes or(s) from its arrival;
 - detached, s < ``detached_bytes``: MPI_Send takes os(s), the message travels for T(s) once MPI_Recv is called;
 - rendezvous: MPI_Send and MPI_Recv both take T(s), once both are called.
 
-Half a ping-pong takes os + T + or, os + T, and T.  MPI_Isend takes ois(s) on all ways.  Three measured times per size
-thus meet at most three unknowns; where they contradict each other, all get the same relative error.
+Half a ping-pong takes os + T + or, os + T, and T.  MPI_Isend takes ois(s) in all of them.  Three measured times per
+size thus determine at most three unknowns; if they contradict each other, all get the same relative error.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from apps.probes.segments import Array, Curve, Segment, fitted, simplified
 
 NEVER = 2**31 - 1  # a threshold above all messages: SMPI reads them as an int
 SMPI_DEFAULT_BYTES = 65536  # smpi/send-is-detached-thresh
-_NOTABLE_JUMP = 1.25  # a received message that had to travel takes at least so much longer
-_MOST_ERROR = 0.95  # relative error that a contradiction may give to each time
-_NOTABLE_GAIN = 0.005  # mean relative error that a range of detached messages has to save
-_NOTABLE_DIFFERENCE = 0.02  # mean relative error by which one jump explains the times better than a higher one
-HEADER_BYTES = 16  # that SMPI adds to each message
+_NOTABLE_JUMP = 1.25  # factor by which a receive takes longer if the message still has to travel
+_MOST_ERROR = 0.95  # largest relative error of each time due to a contradiction
+_NOTABLE_GAIN = 0.005  # least improvement of the mean relative error by a range of detached messages
+_NOTABLE_DIFFERENCE = 0.02  # least improvement of the mean relative error by a jump over a higher one
+HEADER_BYTES = 16  # added by SMPI to each message
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Sizes from which messages pass another way; each comes with the reason for its value."""
+    """Sizes at which the protocol changes, each with the reason for its value."""
 
     async_bytes: int  # smpi/async-small-thresh: smaller messages are eager
     detached_bytes: int  # smpi/send-is-detached-thresh: from here on MPI_Send waits for the receiver
@@ -97,7 +97,7 @@ def model_of(measured: Measured, *, async_bytes: int | None = None, detached_byt
 
 @dataclass(frozen=True)
 class _Ways:
-    """Smoothed times of the calls for some sizes, and their explanation by each of the ways."""
+    """Smoothed times of the calls for some sizes, and their explanation by each protocol."""
 
     sizes: Array
     curves: Mapping[str, Curve]
@@ -132,7 +132,7 @@ class _Ways:
         return replace(self, sizes=sizes)
 
     def eager(self) -> tuple[Array, Array, Array, Array]:
-        """Return os, or, T, and the relative error that each of the measured times gets."""
+        """Return os, or, T, and the relative error of each of the measured times."""
         send, receive = self._or_zero(self.send), self._or_zero(self.receive)
         left = self.half - send - receive
         error = np.where(left < self.floor, (self.floor - left) / (self.half + send + receive), 0.0)
@@ -161,7 +161,7 @@ class _Ways:
 
     @cached_property
     def errors(self) -> Array:
-        """Relative errors of the three ways by size."""
+        """Relative errors of the three protocols by size."""
         return np.array([self.eager()[3], self.detached()[3], self.rendezvous()[3]])
 
     def cost(self, thresholds: tuple[int, int]) -> float:
@@ -194,7 +194,7 @@ def _thresholds(ways: _Ways, async_bytes: int | None, detached_bytes: int | None
 
 
 def _async_threshold(ways: _Ways, detached_bytes: int | None) -> tuple[int, str]:
-    """Return the size from which messages travel only when they are received, and the reason."""
+    """Return the size from which messages travel only once they are received, and the reason."""
     told_by = "recv" if ways.receive is not None else "pingpong"
     most = NEVER if detached_bytes is None else detached_bytes
     jumps = [(size, by) for size, by in ways.curves[told_by].jumps() if by >= _NOTABLE_JUMP and size <= most]
@@ -211,24 +211,24 @@ def _without_jump(ways: _Ways, most: int) -> tuple[int, str]:
     """Return the threshold of eager messages, at most ``most``, where no time jumps, and the reason."""
     if ways.receive is None:
         size = min(SMPI_DEFAULT_BYTES, most)
-        return size, "assumed: SimGrid's smpi/send-is-detached-thresh; no measured time tells it"
+        return size, "assumed: SimGrid's smpi/send-is-detached-thresh; no measured time shows it"
     candidates = [most, *(int(size) for size in ways.sizes if size < most)]
     costs = [ways.cost((size, most if most < NEVER else size)) for size in candidates]
     best = int(np.argmin(costs))
     if costs[0] - costs[best] < _NOTABLE_DIFFERENCE:
-        return most, "absent: messages of all measured sizes are received as if they had arrived"
+        return most, "absent: messages of all measured sizes have arrived when they are received"
     return candidates[best], f"found: the calls' times contradict each other least, {costs[best]:.1%} in the mean"
 
 
 def _detached_threshold(ways: _Ways, async_bytes: int) -> tuple[int, str]:
     """Return the size from which MPI_Send waits for the receiver, and the reason."""
     if ways.send is None:
-        return async_bytes, "as eager messages: no time of MPI_Send tells it"
+        return async_bytes, "as eager messages: no time of MPI_Send shows it"
     candidates = [async_bytes, *(int(size) for size in ways.sizes if size > async_bytes), NEVER]
     costs = [ways.cost((async_bytes, size)) for size in candidates]
     best = int(np.argmin(costs))
     if async_bytes == NEVER or costs[0] - costs[best] < _NOTABLE_GAIN:
-        return async_bytes, "as eager messages: a range of detached ones explains the times no better"
+        return async_bytes, "as eager messages: a range of detached ones does not explain the times better"
     return candidates[best], f"found: the calls' times contradict each other least, {costs[best]:.1%} in the mean"
 
 
@@ -240,7 +240,7 @@ def _parts(ways: _Ways, thresholds: Thresholds) -> tuple[Curve | None, Curve | N
     starts = sorted(start for start in {0, *limits, *breaks, *ways.contradictions()} if start < end)
 
     def curve(part: int, present: int, least_per_byte_s: float = 0.0) -> Curve:
-        """Return the curve of a part of the explanation that is ``present`` on the first one, two or three ways."""
+        """Return the curve of a part of the explanation that is ``present`` in the first one to three protocols."""
         segments: list[Segment] = []
         for way, (low, high) in enumerate(pairwise((0, *limits, end))):
             inside = [start for start in starts if low <= start < high]

@@ -24,7 +24,7 @@ _TITLES = {
 
 def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mapping[str, CallErrors]) -> Figure:
     """Return a figure with a panel per measured call: times against sizes, and the relative errors of the replay."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.2 * len(fitted), 6.0), layout="constrained")

@@ -23,14 +23,14 @@ class Cluster:
 
 
 def smpi_options(model: Model, collectives: str) -> dict[str, str]:
-    """Return the options of SimGrid that carry the model."""
+    """Return the options of SimGrid that express the model."""
     thresholds = model.thresholds
     latency, bandwidth = _factors(model)
     return {
         "network/model": "SMPI",
         "network/weight-S": "0",  # links are shared equally
         "network/crosstraffic": "0",
-        "network/TCP-gamma": "0",  # no limit by windows: the bandwidth factors have it
+        "network/TCP-gamma": "0",  # no limit by windows: the bandwidth factors include it
         "smpi/async-small-thresh": str(thresholds.async_bytes),
         "smpi/send-is-detached-thresh": str(thresholds.detached_bytes),
         "smpi/coll-selector": collectives,
@@ -56,7 +56,7 @@ def platform_file(
     Each node has a split-duplex link to a switch that limits nothing.  A message crosses two links, each with half the
     latency.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(options, provenance)

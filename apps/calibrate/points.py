@@ -36,7 +36,7 @@ Measured = Mapping[str, Points]  # by call, of CALLS
 
 
 def points_of(values: Iterable[tuple[int, float]]) -> Points:
-    """Return the points of (size, time in s), in any order and with repeats."""
+    """Return the points from (size, time in s), in any order and with repeats."""
     ordered = sorted(values)
     medians = {
         size: float(np.median([time_s for _, time_s in same])) for size, same in groupby(ordered, lambda v: v[0])
@@ -45,12 +45,12 @@ def points_of(values: Iterable[tuple[int, float]]) -> Points:
 
 
 def held_out_sizes(measured: Measured, every: int) -> Array:
-    """Return the sizes that are kept to judge the fit: every so manieth, never the smallest or the largest."""
+    """Return the sizes held out to validate the fit: every n-th one, never the smallest or the largest."""
     sizes = np.unique(np.concatenate([points.sizes for points in measured.values()]))
     return sizes[1:-1][every // 2 :: every]
 
 
 def fitted_and_held_out(measured: Measured, held_out: Array) -> tuple[dict[str, Points], dict[str, Points]]:
-    """Return the points to fit and the points to judge by."""
+    """Return the points to fit and the points for validation."""
     fit = {call: points.only(np.setdiff1d(points.sizes, held_out)) for call, points in measured.items()}
     return fit, {call: points.only(held_out) for call, points in measured.items()}

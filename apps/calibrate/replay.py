@@ -1,4 +1,4 @@
-"""Judge a calibrated platform: repeat its measurement in SMPI and compare."""
+"""Validate a calibrated platform: repeat its measurement in SMPI and compare."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ class CallErrors:
     sizes: Array  # bytes
     measured_s: Array
     replayed_s: Array
-    low_s: Array  # ends of the interval that holds 90 % of measured times
+    low_s: Array  # bounds of the interval that contains 90 % of measured times
     high_s: Array
 
     @property
     def errors(self) -> Array:
-        """Replayed less measured time, over the measured time."""
+        """Replayed minus measured time, relative to the measured time."""
         return self.replayed_s / self.measured_s - 1
 
     @property
     def median(self) -> float:
-        """Median of the errors without sign."""
+        """Median absolute error."""
         return float(np.median(np.abs(self.errors)))
 
     @property
     def largest(self) -> tuple[float, int]:
-        """The largest error without sign, and its size in bytes."""
+        """The largest absolute error, and its size in bytes."""
         place = int(np.argmax(np.abs(self.errors)))
         return float(np.abs(self.errors[place])), int(self.sizes[place])
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Medians, over the sizes, of the ends of the interval, relative to the replayed time."""
+        """Medians, over the sizes, of the bounds of the interval, relative to the replayed time."""
         return float(np.median(self.low_s / self.replayed_s)), float(np.median(self.high_s / self.replayed_s))
 
     @property

@@ -1,4 +1,4 @@
-"""Tell a calibration: as text, and as JSON."""
+"""Report a calibration as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from platforms.terminal.table import table_lines
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated platform with all that tells how good it is."""
+    """A calibrated platform with the measures of its quality."""
 
     cluster: Cluster
     model: Model
@@ -50,11 +50,11 @@ def _threshold(size: int) -> int | None:
 
 def _call_json(calibration: Calibration, call: str) -> dict[str, Any]:
     errors = calibration.errors.get(call)
-    told: dict[str, Any] = {"fitted_sizes": len(calibration.fitted[call])}
+    entry: dict[str, Any] = {"fitted_sizes": len(calibration.fitted[call])}
     if errors is None:
-        return told | {"held_out_sizes": 0}
+        return entry | {"held_out_sizes": 0}
     largest, size = errors.largest
-    return told | {
+    return entry | {
         "held_out_sizes": len(errors.sizes),
         "median_error": errors.median,
         "largest_error": largest,

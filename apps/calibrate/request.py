@@ -41,13 +41,13 @@ OWN: dict[str, dict[str, float | str | None]] = {
 
 
 def _numbers(text: str) -> list[float]:
-    """Return numbers that are separated by commas."""
+    """Return comma-separated numbers."""
     return [float(word) for word in text.split(",")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimesOptions(Request):
-    """Add what names the measured times, and what belongs to one kind of them."""
+    """Add the options for the measured times and for one kind of them."""
 
     machine: str | None = option(
         None, "FILE.toml", "machine to measure: its launcher, compiler and hosts (docs/programs/machines.md)"
@@ -80,16 +80,16 @@ class TimesOptions(Request):
         several=True,
     )
     fit_ranks: int | None = option(
-        None, "N", f"with --patterns: fit calls of up to N ranks, and judge by the others (default: {FIT_RANKS})"
+        None, "N", f"with --patterns: fit calls of up to N ranks, and validate with the others (default: {FIT_RANKS})"
     )
     latency_us: float | None = option(
-        None, "US", f"with --patterns: latency of a route, which they do not tell (default: {LATENCY_US:g})"
+        None, "US", f"with --patterns: latency of a route, which they do not show (default: {LATENCY_US:g})"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(Request):
-    """Add what the times do not tell of the cluster, and how the platform is fitted and written."""
+    """Add the options for properties of the cluster that times do not show, for fitting, and for the output."""
 
     cluster: str | None = option(
         None, "NAME", "name of the cluster, and of its rows in the CSV; needed with --p2p and --patterns"
@@ -110,10 +110,10 @@ class FitOptions(Request):
         "of a machine FILE.rows.csv with the times and the page FILE.html",
     )
     hold_out: int | None = option(
-        None, "K", f"but for --patterns: judge by every K-th size, and fit the others (default: {HOLD_OUT})"
+        None, "K", f"except with --patterns: validate with every K-th size, and fit the others (default: {HOLD_OUT})"
     )
     async_small_thresh: int | None = option(
-        None, "BYTES", "size from which messages travel only when they are received, if it is known (default: found)"
+        None, "BYTES", "size from which messages travel only once they are received, if it is known (default: found)"
     )
     send_is_detached_thresh: int | None = option(
         None, "BYTES", "size from which MPI_Send waits for the receiver, if it is known (default: found)"
@@ -136,4 +136,4 @@ class FitOptions(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateRequest(TimesOptions, FitOptions, WideOption, JsonOption):
-    """Measured times, or a machine to measure, and the platform to make of them."""
+    """Measured times, or a machine to measure, and the platform to make from them."""

@@ -29,8 +29,8 @@ _NOT_FOUND = re.compile(r"dlopen failed: (\S+): cannot open shared object file")
 _DEADLOCK = "Deadlock detected"
 _NO_DATE = re.compile(r"^\[(?:[^]]*\) )?-?(?:inf|nan)\]", re.MULTILINE)  # SimGrid's clock at the beginning of a line
 INFINITE = "the simulated time is infinite: a host is too slow, or the work too much"
-_NAMED = 3  # most ranks that a message names; of more ranks it gives their number too
-_LONGEST = 160  # characters of a line that a message quotes
+_NAMED = 3  # largest number of ranks named in a message; the number of all ranks is added if there are more
+_LONGEST = 160  # characters of a quoted line
 _SILENCE = "nothing was said"
 _SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
 _NOISE = ("/INFO]", "Execution failed with code", " --cfg=smpi/", "SMPI process did not return 0")
@@ -81,14 +81,14 @@ def telling_line(log: str) -> str:
 
 
 def recorders_words(log: str) -> frozenset[str]:
-    """Return the recorder's lines to hide from readers: all, except the waiting calls of a deadlock."""
+    """Return the recorder's lines that users need not see: all, except the waiting calls of a deadlock."""
     deadlocked = _DEADLOCK in log and _ABORTED not in log
     noted = [_ABORT_CODE] if deadlocked else [_ABORT_CODE, _WAITING_CALL]
     return frozenset(match[0] for pattern in noted for match in pattern.finditer(log))
 
 
 def printed_lines(output: str) -> list[str]:
-    """Return the lines that the program itself has printed, without those of smpirun."""
+    """Return the lines printed by the program itself, without those of smpirun."""
     return [
         line.rstrip()
         for line in output.splitlines()
@@ -130,22 +130,22 @@ def _ended_badly(done: Finished) -> Failure:
         return Failure(
             f"the loader does not find {unfound[1]}, which the program needs. Name its folder in LD_LIBRARY_PATH"
         )
-    if number == signal.SIGABRT:  # SimGrid ends itself by it, too
+    if number == signal.SIGABRT:  # SimGrid also ends itself by it
         return Failure(f"the simulation aborted: {telling_line(done.log)}", by_platform=True)
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
         return Failure(f"the simulation was killed ({name})")
-    told = telling_line(done.log)
+    text = telling_line(done.log)
     stack = _STACK.search(done.log)  # one of a dozen lines of SimGrid's advice
-    if stack or told.removesuffix(" (core dumped)") in (_SILENCE, signal.strsignal(number)):  # the shell's own text
-        told = "a fault of the program or of SimGrid"
+    if stack or text.removesuffix(" (core dumped)") in (_SILENCE, signal.strsignal(number)):  # the shell's own text
+        text = "a fault of the program or of SimGrid"
         if number in (signal.SIGSEGV, signal.SIGBUS):
             size = f" of {stack[1]} KiB" if stack else ""
-            told += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
-    return Failure(f"the simulation crashed ({name}): {told}")
+            text += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
+    return Failure(f"the simulation crashed ({name}): {text}")
 
 
 def _printed_last(output: str) -> str:
-    """Return the last line that the program has printed: many say there why they end."""
+    """Return the last line printed by the program: it often states why the program ended."""
     lines = printed_lines(output)
     return f": its last line of output is {lines[-1].strip()[:_LONGEST]!r}" if lines else ""
 
@@ -170,7 +170,7 @@ def _who_aborted(log: str) -> str:
 
 
 def _who_waits(log: str) -> str:
-    """Return which ranks wait, and in which calls if the recorder has noted them."""
+    """Return which ranks wait, and in which calls if the recorder has written them."""
     ranks = sorted({int(rank) for rank in _WAITING_ACTOR.findall(log)})
     if not ranks:
         return "the ranks that are left wait"
@@ -193,7 +193,7 @@ def check_recorded(done: Finished, what: str) -> None:
     Raises:
         Unrecorded: The program makes a call that cannot be recorded.
         KernelError: The program makes a call that SimGrid lacks, or times itself.
-        Departed: The program does something else than when its computation was timed.
+        Departed: The program behaves differently from the run in which its computation was timed.
         SimulationError: The recorder stopped for another reason.
     """
     said = _SAID.search(done.log)
@@ -205,7 +205,9 @@ def check_recorded(done: Finished, what: str) -> None:
     if how == "lacking":
         raise KernelError(what, f"the program calls {text}, which SimGrid does not have", "Do without that call")
     if how == "departs":
-        raise Departed(f"{what}: the program does something else than when its computation was timed: {text}", done.log)
+        raise Departed(
+            f"{what}: the program behaves differently from the run in which its computation was timed: {text}", done.log
+        )
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)

@@ -1,24 +1,16 @@
-"""Read what a run of a user's program has noted of its inputs.
+"""Read the inputs logged by a run of a user's program.
 
-A note is one record of the file ``inputs``: a letter, the size and the time of change (s, ns) of a file that was there,
-and a text, separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/inputs.py write
-them, in the order in which things were first asked for:
+A record of the file ``inputs`` has a letter, the size and the time of change (s, ns) of an existing file, and a text,
+separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/inputs.py write the records
+in the order of the first queries:
 
-    F  a file or folder that was there was opened, or asked about
-    A  the same for one that was absent
-    D  the names in a folder were listed
-    W  a file was created or emptied; what the program reads of it later, it has written itself
-    P  a file was opened for writing only, and kept its content
-    L  a library was loaded
-    K  the program asked where a name leads, through links
-    E  an environment variable was asked for
-    X  something happened that hides inputs
-    H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
-    Q  the program has looked for messages by a function whose answer depends on the time
-    R  a rank has read the simulated clock
-    C  a rank has read it more than twice
-    V  the program has called a function whose answers change by themselves, such as a clock
-    T  the program has asked for threads that call MPI
+    F an existing file or folder was opened or queried A the same for a missing one D the names in a folder were listed
+    W a file was created or emptied; the program later reads only what it has written itself P a file was opened for
+    writing only, and kept its content L a library was loaded K the program resolved a name through links E an
+    environment variable was read X something happened that hides inputs H the program refers to a function that returns
+    its hosts or SimGrid's time Q the program has polled for messages with a function whose result depends on the time R
+    a rank has read the simulated clock C a rank has read it more than twice V the program has called a function whose
+    results change by themselves, such as a clock T the program has requested threads that call MPI
 """
 
 from __future__ import annotations
@@ -37,7 +29,7 @@ _SYSTEM = ("/proc/", "/sys/", "/dev/", "/usr/lib/", "/usr/lib64/", "/lib/", "/li
 _RANDOM = ("/dev/random", "/dev/urandom", "/dev/hwrng")
 _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are loaded
 MOST_FILES = 100_000
-_OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
+_OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # each run has its own
 
 
 def noted_inputs(
@@ -49,20 +41,20 @@ def noted_inputs(
     made: Iterable[str] = (),
     built: Mapping[str, str] = MappingProxyType({}),
 ) -> Inputs:
-    """Return the inputs that a run has noted, with the state that they have now, after the run.
+    """Return the inputs logged by a run, with their state after the run.
 
     Args:
         path: The file of notes.
-        folder: The run's own folder, whose files are no inputs.
-        work: The folder with links to what is in the current one, for which it stands.
-        ours: Beginnings of names of other files that are no inputs.
-        made: Names of files that were made in ``work`` for the run.
+        folder: The run's folder; its files are not inputs.
+        work: The folder with links to the entries of the current one, which it replaces.
+        ours: Prefixes of other files that are not inputs.
+        made: Names of files created in ``work`` for the run.
         built: State of each file that the program was built from.
     """
     try:
         notes = [note for note in path.read_bytes().split(b"\0") if note]
     except FileNotFoundError:
-        return Inputs(unseen=("the files that it reads could not be observed",))
+        return Inputs(unseen=("the files it reads could not be observed",))
     here = Path.cwd()
     files: dict[str, str] = dict(built)
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
@@ -92,7 +84,7 @@ def noted_inputs(
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
                 written.add(name)
-                if files.get(name) == MISSING:  # one rank may wait until another one makes it
+                if files.get(name) == MISSING:  # one rank may wait until another one creates it
                     clocks[f"looking for {name}"] = None
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
@@ -123,7 +115,7 @@ def noted_inputs(
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:
-    """Return the name of an input; None for a file that is none."""
+    """Return the name of an input; None for a file that is not an input."""
     if ".." in text.split("/"):
         text = os.path.realpath(text)
     text = os.path.normpath(text)
@@ -135,7 +127,7 @@ def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | N
 
 
 def _changed(path: Path, stamp: tuple[int, int], *, listed: bool) -> bool:
-    """Return whether size and time of change are no longer what they were when the program asked.
+    """Return whether size or time of change differ from those when the program read them.
 
     A folder whose names it has not listed may change.
     """

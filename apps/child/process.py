@@ -20,7 +20,7 @@ from platforms.files.interrupts import interrupts_held
 
 OUTPUT_LIMIT_BYTES = 256 << 20  # large, because a kernel prints the record of a large run as one line
 LOG_LIMIT_BYTES = 256 << 10
-_HEAD_BYTES = 65536  # kept from the beginning of a longer output, besides its end; as in keeper.cpp
+_HEAD_BYTES = 65536  # kept from the beginning of a longer output, in addition to its end; as in keeper.cpp
 _STEP_S = 0.05  # interval between two checks of the clock and of ``stop``
 _PATIENCE_S = 10.0  # time that the keeper gets to end its processes
 
@@ -35,9 +35,9 @@ class Finished:
     wall_s: float
     peak_memory_bytes: int  # of the largest among the process and its descendants
     timed_out: bool = False
-    lost: str = ""  # why output could not be written, such as a full disk; empty: only the limits cut the output
-    inputs: Inputs | None = None  # what it has read; None: not observed
-    memory_ran_out: bool = False  # meanwhile the system ended some process for lack of memory, maybe one of these
+    lost: str = ""  # reason why output could not be written, such as a full disk; empty: at most the limits cut it
+    inputs: Inputs | None = None  # its inputs; None: not observed
+    memory_ran_out: bool = False  # the system ended a process for lack of memory meanwhile, maybe one of these
 
 
 def run_bounded(
@@ -75,7 +75,9 @@ def run_bounded(
         try:
             words = [str(program), str(os.getpid()), str(write_end)]
             words += [word for path, limit in limits.items() for word in (str(path), str(limit))]
-            with interrupts_held():  # an unknown keeper would go on, and write into a folder that is being removed
+            with (
+                interrupts_held()
+            ):  # an unknown keeper would keep running, and write into a folder that is being removed
                 keeper = _started([*words, *command], working_folder or folder, environment, write_end)
             reason = _wait(report, started_s, time_limit_s, stop)
         finally:
@@ -154,7 +156,7 @@ def _end(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def _ended_for_memory() -> int:
-    """Return how many processes the system has ended for lack of memory since it started; 0 if it does not tell."""
+    """Return how many processes the system has ended for lack of memory since boot; 0 if it does not report it."""
     with suppress(OSError):
         for line in Path("/proc/vmstat").read_bytes().splitlines():
             if line.startswith(b"oom_kill "):

@@ -16,8 +16,8 @@ _CATEGORIES = (
     *("LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_TIME", "LC_ADDRESS", "LC_IDENTIFICATION"),
     *("LC_MEASUREMENT", "LC_NAME", "LC_PAPER", "LC_TELEPHONE"),
 )
-# SimGrid takes and frees some objects for every message: with these limits, in items and bytes, a run takes an eighth
-# less processor time.
+# SimGrid allocates and frees objects for every message: these limits, in items and bytes, save an eighth of a run's
+# processor time.
 _MEMORY = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in {"tcache_count": 16000, "trim_threshold": 1 << 30, "top_pad": 1 << 24}.items()
@@ -31,8 +31,8 @@ WORK = "work"  # the working folder of a run, inside the run's own
 def working_folder(folder: Path, files: Mapping[str, str] = MappingProxyType({})) -> Path:
     """Make a folder inside the run's folder, with links to all entries of the current folder, and return it.
 
-    In place of links it has ``files``, whose texts are given by name.  Simultaneous runs then do not write the same
-    files, and new files are removed with the run's folder.
+    ``files``, given by name and text, replace links.  Simultaneous runs then do not write the same files, and new files
+    are removed with the run's folder.
 
     Raises:
         UserError: The current folder has too many entries.
@@ -56,7 +56,7 @@ def working_folder(folder: Path, files: Mapping[str, str] = MappingProxyType({})
 
 
 def keep_output(folder: Path, done: Finished, work: Path) -> None:
-    """Copy what a run has printed, and the files that it has made in its working folder, to a folder.
+    """Copy the output of a run, and the files created in its working folder, to a folder.
 
     Raises:
         UserError: The folder cannot be written.
@@ -79,10 +79,10 @@ def keep_output(folder: Path, done: Finished, work: Path) -> None:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a run: this process's, without what steers SimGrid's scripts, and the run's TMPDIR.
+    """Return the environment of a run: that of this process without variables for SimGrid's scripts, and its TMPDIR.
 
-    Unless the user has set these, the C library keeps the memory that a simulation frees, and OpenMP has one thread for
-    each rank: others would compute beside the simulation, and not in simulated time.
+    Unless the user has set other values, the C library keeps freed memory, and OpenMP has one thread for each rank:
+        more threads would compute outside simulated time.
     """
     usual = {"GLIBC_TUNABLES": _MEMORY, "OMP_NUM_THREADS": "1"}
     return {**usual, **_with_plain_numbers(clean_environment()), "TMPDIR": str(folder), **more}

@@ -22,7 +22,7 @@ def smpirun_command(
     privatize: bool = False,
     wrapper: str = "",
 ) -> list[str]:
-    """Return the words of the command.
+    """Return the command as a list of words.
 
     smpirun is a shell script that quotes only the platform: everything else needs a plain name (``is_plain`` in
     platforms/files/scratch.py), as scratch folders have.
@@ -34,8 +34,8 @@ def smpirun_command(
         host_file: A file with the host of every rank, one per line.
         platform: The platform file.
         options: SimGrid's options by name.
-        energy: What is counted: "hosts", "links".
-        privatize: Whether SMPI keeps the globals of the ranks apart.
+        energy: Parts whose energy is measured: "hosts", "links".
+        privatize: Whether SMPI separates the global variables of the ranks.
         wrapper: Words to be put before the program; empty: none.
     """
     found = find_program("smpirun")

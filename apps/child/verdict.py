@@ -1,6 +1,6 @@
 """Check whether an SMPI run succeeded.
 
-Exit status 0 proves nothing: a deadlock, MPI_Abort and a failing host end with it too.  A run has succeeded if its
+Exit status 0 proves nothing: a deadlock, MPI_Abort and a failing host also end with it.  A run has succeeded if its
 status is 0, it has printed the program's final record, and its log shows no sign of these failures.
 """
 
@@ -19,7 +19,7 @@ from platforms.errors import PlatformError
 _NO_WAY = re.compile(
     r"(You're trying to send data from .* between these two hosts|There can't be route in an Empty zone)"
 )
-_SHELLS = 126  # the first exit status that a shell gives a meaning of its own
+_SHELLS = 126  # the first exit status with a meaning of the shell
 _NO_DISK = "Trying to open file on a diskless host"
 _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 
@@ -78,7 +78,7 @@ def check_success(done: Finished, what: str) -> None:
 
 
 def as_expected(done: Finished, status: int, what: str) -> Finished:
-    """Return an ended run whose program was to end with this exit status, with status 0 if it did.
+    """Return an ended run with status 0 if its program ended with the expected exit status.
 
     Raises:
         SimulationError: The program ended with another status.

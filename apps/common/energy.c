@@ -48,8 +48,8 @@ static void *read_all(void *argument)
   return NULL;
 }
 
-/* A separate thread reads, because it is not an actor of SimGrid and gets its answers at once.  An actor would lose its
- * turn by the question: other actors that are ready at the same date, and their messages, would come before it. */
+/* A separate thread reads: it is not a SimGrid actor, so its calls return at once.  An actor would yield in the call,
+ * and other actors that are ready at the same date, and their messages, would run before it. */
 double *energy_read(const EnergyMeter *meter)
 {
   Reading reading = {meter, checked(malloc((meter->nhosts + meter->nlinks + 1) * sizeof(double)))};

@@ -1,4 +1,4 @@
-/* Energy consumed by hosts and links so far, as SimGrid's plugins host_energy and link_energy count it. */
+/* Energy consumed by hosts and links so far, as counted by SimGrid's plugins host_energy and link_energy. */
 #ifndef APPS_COMMON_ENERGY_H
 #define APPS_COMMON_ENERGY_H
 
@@ -20,7 +20,7 @@ EnergyMeter energy_meter(bool hosts, bool links);
 /* Returns the energy of every host, then of every link, since the simulation began, in J.  The caller frees the array.
  * Takes no simulated time. */
 double *energy_read(const EnergyMeter *meter);
-double energy_read_host(sg_host_t host); /* the same of one host, which must have watts */
+double energy_read_host(sg_host_t host); /* the same for one host, which must have watts */
 
 /* Returns whether the platform gives watts for this host; for other hosts sg_host_get_consumed_energy() ends the
  * program.  Only a rank that has just computed on the host may call that function, because it then returns at once; see

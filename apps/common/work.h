@@ -13,7 +13,8 @@ static inline double work_clock_s(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* An emulated node may hold the calling thread for as long as so many operations take on it; tells whether it has. */
+/* Lets an emulated node hold the calling thread for the time of these operations on the node; returns whether it
+ * did. */
 static inline bool work_held(double operations)
 {
   const double least_held_s = 1e-4;
@@ -26,7 +27,7 @@ static inline bool work_held(double operations)
 
 static inline void work_done(double operations)
 {
-  enum { CHAINS = 16 }; /* independent of each other, so that several multiply-adds are under way at once */
+  enum { CHAINS = 16 }; /* independent, so that several multiply-adds execute at once */
   double x[CHAINS];
   volatile double kept;
   for (int i = 0; i < CHAINS; i++)

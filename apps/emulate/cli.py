@@ -42,15 +42,15 @@ class EmulateRequest(Request):
     pace: str = option(
         COUNTED,
         "",
-        "how long computing takes: counted, as long as the node needs for the operations that the program counts, "
-        "as all kernels do; free, by the CPU time it uses here (default: %(default)s)",
+        "time that computing takes: counted, the node's time for the operations counted by the program, "
+        "as in all kernels; free, derived from the CPU time used here (default: %(default)s)",
         choices=PACES,
     )
     core_gflops: float | None = option(None, "G", "with --pace free: speed of a core of this machine, in Gflop/s")
     eager_limit: int | None = option(
         None,
         "BYTES",
-        "let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
+        "let Open MPI send messages of up to this size at once, without a handshake (default: Open MPI's, 65536)",
     )
     queues: str = option(
         FIFO,
@@ -62,8 +62,8 @@ class EmulateRequest(Request):
     cpu: int | None = option(
         None, "N", "processor of the router and of all ranks (default: the last one on which no emulated grid runs)"
     )
-    strict: bool = option(False, help=f"end with exit status {DISTURBED} where a gate fails, instead of a caution")
-    validity: str | None = option(None, "FILE.json", "write the gates and what router and pacers did")
+    strict: bool = option(False, help=f"end with exit status {DISTURBED} if a gate fails, instead of a caution")
+    validity: str | None = option(None, "FILE.json", "write the gates and the statistics of router and pacers")
     write_machine: str | None = option(None, "FILE.toml", "write the machine file that runs on this grid")
     write_platform: str | None = option(None, "FILE.xml", "write the grid as a SimGrid platform, not calibrated")
     command: tuple[str, ...] = words_behind("the command to run on the grid")
@@ -76,7 +76,7 @@ def answer(request: EmulateRequest) -> int:
         raise UserError("command", "is missing", "Write it behind --, for example: -- mpirun -np 4 ./program")
     if not command and (request.validity or request.strict):
         judge = "--validity" if request.validity else "--strict"
-        raise UserError(judge, "judges a run, but no command is given", "Write one behind --, or leave it out")
+        raise UserError(judge, "applies to a run, but no command is given", "Write one behind --, or leave it out")
     for name in ("validity", "write_machine", "write_platform"):
         if getattr(request, name):
             check_writable(f"--{name.replace('_', '-')}", getattr(request, name))

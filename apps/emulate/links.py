@@ -1,4 +1,4 @@
-"""The links of a grid and the paths over them, as the router takes them."""
+"""The links of a grid and the paths over them, for the router."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NETWORK = "198.18.0."  # for benchmarks of networks; the addresses exist inside
 
 @dataclass(frozen=True)
 class EmulatedLink:
-    """One direction of a link, or both if they share it: a queue that is served first come, first served."""
+    """One direction of a link, or both if they share it: a first-come, first-served queue."""
 
     name: str
     rate_bit_s: float
@@ -23,18 +23,18 @@ class EmulatedLink:
 
 @dataclass(frozen=True)
 class EmulatedLinks:
-    """The links of a grid and, for each pair of hosts, the numbers of those that a packet crosses, in order."""
+    """The links of a grid and, for each pair of hosts, the numbers of the links on the path, in order."""
 
     hosts: tuple[str, ...]
     links: tuple[EmulatedLink, ...]
     paths: dict[tuple[str, str], tuple[int, ...]]
 
     def delay_s(self, source: str, destination: str) -> float:
-        """Return the sum of the delays on the way from one host to another, s."""
+        """Return the sum of the delays on the path from one host to another, s."""
         return sum(self.links[number].delay_s for number in self.paths[source, destination])
 
     def rate_bit_s(self, source: str, destination: str) -> float:
-        """Return the rate of the slowest link on the way from one host to another, bit/s."""
+        """Return the rate of the slowest link on the path from one host to another, bit/s."""
         return min(self.links[number].rate_bit_s for number in self.paths[source, destination])
 
 
@@ -61,12 +61,12 @@ def emulated_links(grid: Grid) -> EmulatedLinks:
 
 
 def description(grid: Grid, processor: int, queues: str = FIFO) -> str:
-    """Return the text that tells the emulator of a grid; apps/emulate/grid/grid.h describes it.
+    """Return the description of a grid for the emulator; apps/emulate/grid/grid.h describes the format.
 
     Args:
         grid: The grid.
         processor: Number of the processor of router and ranks.
-        queues: Order in which the first link of a packet, its node's own, serves connections.
+        queues: Order in which the first link of a packet, that of its node, serves connections.
     """
     emulated = emulated_links(grid)
     slots = {host: cluster.cores for cluster in grid.clusters for host in cluster.host_names}

@@ -20,7 +20,7 @@ def machine_text(grid: Grid, emulate: Sequence[str]) -> str:
 
     Args:
         grid: The grid, slowed down as it is emulated.
-        emulate: The words after ``gridval platform emulate`` that emulate this grid.
+        emulate: The arguments of ``gridval platform emulate`` for this grid.
     """
     command = [*own_command(), *emulate, "--", *_MPIRUN]
     lines = [
@@ -51,7 +51,7 @@ def machine_text(grid: Grid, emulate: Sequence[str]) -> str:
 
 
 def own_command() -> list[str]:
-    """Return the words that start ``gridval platform emulate`` from any folder."""
+    """Return the command that starts ``gridval platform emulate`` from any folder."""
     gridval = shutil.which("gridval")
     return [gridval, "platform", "emulate"] if gridval else [sys.executable, "-m", "gridval", "platform", "emulate"]
 

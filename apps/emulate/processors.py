@@ -1,4 +1,4 @@
-"""The processor that router and ranks of a grid have for themselves among all emulated grids."""
+"""The processor reserved for the router and ranks of one emulated grid."""
 
 from __future__ import annotations
 

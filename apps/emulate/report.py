@@ -14,7 +14,7 @@ class RouterTally:
     wall_s: float
     cpu_s: float
     delivered: int  # packets
-    lost: int  # packets: those that a full queue or a node did not take
+    lost: int  # packets dropped by a full queue or a node
     very_late: int  # packets: later than 0.5 ms
     mean_late_s: float
     most_late_s: float
@@ -28,26 +28,26 @@ class RankTally:
     host: str
     wall_s: float
     cpu_s: float
-    queued_s: float  # for which it could have run, but the processor was busy with others
+    queued_s: float  # time it was runnable while the processor was busy with others
     held_s: float  # slept, because the node is slower than this machine
-    short_s: float  # by which the rank fell behind its node; it may have made up for some of it later
-    lost_s: float  # the part of it that it cannot make up for
+    short_s: float  # time by which the rank fell behind its node; it may have caught up later
+    lost_s: float  # the part of it that it cannot catch up
     holds: int
-    operations_told: int  # calls in which the program told what it had counted
+    operations_told: int  # calls in which the program reported its counted operations
 
 
 @dataclass(frozen=True)
 class Report:
     """Everything known about a command that ran on an emulated grid."""
 
-    status: int | None  # of the command; None: it did not end by itself
+    status: int | None  # of the command; None: it was stopped
     error: str | None  # of the emulation
     router: RouterTally | None
     ranks: tuple[RankTally, ...]
 
 
 def read_report(lines: Iterable[str]) -> Report:
-    """Return the report that apps/emulate/grid has written as lines of JSON."""
+    """Return the report written by apps/emulate/grid as lines of JSON."""
     status, error, router = None, None, None
     ranks = []
     for line in lines:

@@ -26,15 +26,15 @@ PACER = f"{SPACES}/pacer.so"
 
 
 def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str], caution: Callable[[str], None]) -> Report:
-    """Run a command in the front node of an emulated grid, and return what router and pacers report.
+    """Run a command in the front node of an emulated grid, and return the reports of router and pacers.
 
-    In counted mode ``caution`` gets a sentence before the run begins if one processor cannot carry the grid.
+    In counted mode ``caution`` gets a sentence before the run begins if one processor is too slow for the grid.
 
     mpirun of Open MPI starts its ranks on the nodes without further options.  Nothing of the grid is left when this
     function returns or raises, nor when the calling process is killed.
 
     Raises:
-        UserError: This machine lacks what is needed, or the grid cannot be emulated.
+        UserError: This machine lacks a requirement, or the grid cannot be emulated.
         SimulationError: The grid ended before the command.
     """
     settings.check(grid)
@@ -76,7 +76,7 @@ def _run(emulator: Path, described: int, command: Sequence[str], variables: dict
 
 
 def environment(grid: Grid, settings: Settings, processor: int) -> dict[str, str]:
-    """Return the environment of the command: this process's, and what Open MPI and the pacer have to know."""
+    """Return the environment of the command: that of this process, with settings for Open MPI and the pacer."""
     speeds = settings.node_speeds(grid)
     limits = ("eager_limit", "rndv_eager_limit", "max_send_size") if settings.eager_bytes is not None else ()
     return {

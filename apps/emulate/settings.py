@@ -15,14 +15,14 @@ PACES = (COUNTED, FREE)
 FIFO, TURNS = "fifo", "turns"
 QUEUES = (FIFO, TURNS)
 MOST_NODES = 16
-MOST_NAME = 63  # characters of the name of a host that the system takes
+MOST_NAME = 63  # characters that the system accepts in a host name
 MTU_BYTES = 9000
 WINDOW_BYTES = 1 << 20  # of TCP
-QUEUE_BYTES = 64_000_000  # may wait for a link: more than the windows of the largest grids let through
+QUEUE_BYTES = 64_000_000  # that may wait for a link: more than the windows of the largest grids allow
 LEAST_EAGER_BYTES, MOST_EAGER_BYTES = 1024, 1 << 30  # of MPI
 DISTURBED = 75  # exit status of a run that a gate refuses: another one may be valid (EX_TEMPFAIL)
-MOST_SHARE = 0.9  # of the processor, that all nodes together may take; the rest is the router's
-TICK_S = 200e-6  # between two looks of the router at the devices
+MOST_SHARE = 0.9  # share of the processor for all nodes together; the rest is for the router
+TICK_S = 200e-6  # between two polls of the devices by the router
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Settings:
 
     pace: str = COUNTED
     core_flops: float | None = None  # in free mode: of one core of this machine, flop/s
-    eager_bytes: int | None = None  # Open MPI sends messages up to this size at once; None: as it is shipped
+    eager_bytes: int | None = None  # Open MPI sends messages up to this size at once; None: its default
     queues: str = FIFO  # of the nodes: first come, first served, or connections in turn
     cpu: int | None = None  # number of the processor for router and ranks; None: the last one on which no grid runs
 
@@ -54,7 +54,7 @@ class Settings:
             raise OptionError(f"--cpu {self.cpu}", "no processor that may be used", f"Known: {_numbers(usable)}")
 
     def node_speeds(self, grid: Grid) -> dict[str, float]:
-        """Return what the pacer is told of each host: flop/s of a core, or in free mode its share of a core here."""
+        """Return the pacer's setting for each host: flop/s of a core, or in free mode its share of a core here."""
         unit = 1.0 if self.core_flops is None else self.core_flops
         return {host: cluster.speed_flops / unit for cluster in grid.clusters for host in cluster.host_names}
 
@@ -89,7 +89,7 @@ def slowed_down(grid: Grid, factor: float) -> Grid:
 
     Raises:
         OptionError: The factor is below 1 or not a number.
-        PlatformError: The result is no grid.
+        PlatformError: The result is not a valid grid.
     """
     if not 1 <= factor < math.inf:
         raise OptionError(f"--slowdown {factor:g}", "not a factor", "Give a number from 1 on")

@@ -1,4 +1,4 @@
-"""Validity of what was measured on an emulated grid: gates, and cautions where one is failed."""
+"""Validity of measurements on an emulated grid: gates, and cautions for failed ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from platforms.terminal.quantities import significant
 from platforms.wording import number_of
 
 MOST_SHORT = 0.01  # of a rank's wall time
-_MOST_KNOWN_SHORT = 0.9  # of a rank's wall time; beyond it the next emulation will say more
-_MARGIN = 1.1  # of the slowdown that would just do
+_MOST_KNOWN_SHORT = 0.9  # of a rank's wall time; beyond it only the next emulation shows more
+_MARGIN = 1.1  # safety factor on the smallest sufficient slowdown
 MOST_VERY_LATE = 0.01  # of all packets
-FEW_LATE = 20  # packets that may be late in any run: mpirun starts many processes at once
+FEW_LATE = 20  # number of late packets accepted in any run: mpirun starts many processes at once
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Gate:
     name: str
     value: float
     limit: float  # the largest valid value
-    caution: str  # where it is exceeded
-    decides: bool = True  # False: programs without computation fail it rightly, so that it only gives a caution
+    caution: str  # caution if it is exceeded
+    decides: bool = True  # False: only a caution, because programs without computation always fail it
 
     @property
     def passed(self) -> bool:
@@ -34,7 +34,7 @@ class Gate:
 
 
 def gates(report: Report, pace: str) -> list[Gate]:
-    """Return the gates of a run; those of ranks only if a program of MPI has run."""
+    """Return the gates of a run; those of ranks only if an MPI program has run."""
     checked_gates = []
     if report.ranks:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
@@ -45,8 +45,8 @@ def gates(report: Report, pace: str) -> list[Gate]:
         )
         if pace == COUNTED:
             untold = float(sum(not rank.operations_told for rank in report.ranks))
-            text = f"{number_of(int(untold), 'rank')} told no operations, so that their computing took no time"
-            text = f"{text} of its own but that of this machine. Take --pace free"
+            text = f"{number_of(int(untold), 'rank')} reported no operations, so that their computing took"
+            text = f"{text} the time of this machine. Take --pace free"
             checked_gates.append(Gate("untold", untold, 0, text, decides=False))
     if report.router is not None and report.router.delivered:
         few = report.router.very_late <= FEW_LATE
@@ -65,7 +65,7 @@ def _slower(short: float) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return one line about what ran, and how valid it is."""
+    """Return one line about the run and its validity."""
     parts = []
     if report.ranks:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
@@ -80,7 +80,7 @@ def summary(report: Report) -> str:
 
 
 def as_json(report: Report, checked_gates: list[Gate]) -> dict[str, Any]:
-    """Return everything that is known about a run as values of JSON."""
+    """Return everything known about a run as JSON values."""
     return {
         "status": report.status,
         "gates": [{**asdict(gate), "passed": gate.passed} for gate in checked_gates],

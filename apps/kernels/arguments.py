@@ -13,7 +13,7 @@ _LONGEST_ARGUMENT = 131_071  # bytes: MAX_ARG_STRLEN of Linux, without its end
 
 
 def kernel_arguments(spec: RunSpec, iterations: int, *more: str) -> tuple[str, ...]:
-    """Return the arguments for so many iterations of the spec's problem, with ``more`` before its parameters.
+    """Return the arguments for a number of iterations of the spec's problem, with ``more`` before its parameters.
 
     Raises:
         KernelError: A reference result needs too much memory.
@@ -35,7 +35,7 @@ def _cuts(spec: RunSpec) -> list[str]:
     """Return the cuts of unequal shares.
 
     Raises:
-        KernelError: The kernel refuses the number of ranks, or the system cannot pass so many numbers.
+        KernelError: The kernel refuses the number of ranks, or there are too many numbers for a command line.
     """
     problem, nranks = spec.target.problem, spec.target.nranks
     if not problem.shares:

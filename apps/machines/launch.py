@@ -32,7 +32,7 @@ _COMPLAINT = re.compile(
     r"error|\bnot\b|cannot|can't|unable|denied|refused|failed|fatal|no such|no route", re.IGNORECASE
 )
 
-_MOST_RETRIES = 2  # of a run that the machine calls disturbed
+_MOST_RETRIES = 2  # retries of a run that the machine reports as disturbed
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Launched:
     """A program that has ended on a machine."""
 
     status: int  # of the launcher; negative: the signal that ended it
-    stdout: str  # of the launcher, then what is in the file {output}
+    stdout: str  # of the launcher, then the content of the file {output}
     stderr: str  # the same with {errors}
-    wall_s: float  # the launcher's start and end included
+    wall_s: float  # including the launcher's start and end
     timed_out: bool
-    command: tuple[str, ...]  # that was given to the system, with HOSTS for the host file and FOLDER for its folder
-    files: Mapping[str, bytes]  # those that ``collect`` named and that the program has written
+    command: tuple[str, ...]  # the command, with HOSTS for the host file and FOLDER for its folder
+    files: Mapping[str, bytes]  # those named by ``collect`` and written by the program
     folder: Path = Path()  # of the run, by its absolute name; it is gone
 
     @property
     def succeeded(self) -> bool:
-        """True if the launcher ended by itself with status 0."""
+        """True if the launcher ended with status 0 and was not stopped."""
         return self.status == 0 and not self.timed_out
 
     @property
@@ -63,10 +63,10 @@ class Launched:
 
 
 def telling_line(text: str) -> str:
-    """Return the words in an error output that say what is wrong; empty if nothing was said.
+    """Return the part of an error output that states the problem; empty if there is none.
 
-    They are the first line in which a program names itself and complains, or else the first sentence that complains, or
-    else the first line.
+    It is the first line in which a program names itself and reports an error, or the first sentence that reports one,
+    or the first line.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip(" -*=\t")]
     lines = [line for line in lines if "ORTE_ERROR_LOG" not in line] or lines  # Open MPI's trouble with its own parts
@@ -83,10 +83,10 @@ def printed_json(done: Launched) -> dict[str, Any] | None:
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("{"):
             try:
-                told = json.loads(line)
+                parsed = json.loads(line)
             except ValueError:
                 return None
-            return told if isinstance(told, dict) else None
+            return parsed if isinstance(parsed, dict) else None
     return None
 
 
@@ -107,23 +107,23 @@ def launch(
     """Run a program on the machine, rank r on ``hosts_of_ranks[r]``, and wait for its end.
 
     The launcher must place the ranks by the file {hostfile}, which has the host of every rank in rank order, one per
-    line; ``gridval doctor --machine`` tells whether it does.  Nothing that the launcher has started on this computer
-    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.  A run that
-    ends with the launcher's ``retry_status`` was disturbed: it is made again, at most ``retries`` times.
+    line; ``gridval doctor --machine`` checks this.  No process started by the launcher on this computer outlives the
+    call, and the machine's ``cancel`` ends a job left with a batch system.  A run that ends with the launcher's
+    ``retry_status`` was disturbed: it is repeated at most ``retries`` times.
 
     Args:
         machine: The machine.
-        program: The program, an absolute name that every host knows, and its arguments.
+        program: The program, by an absolute name valid on every host, and its arguments.
         hosts_of_ranks: The host of every rank.
-        environment: Variables that every rank gets, besides the machine's own; {folder} in a value stands for the
+        environment: Variables for every rank, in addition to the machine's; {folder} in a value is replaced by the
             run's folder.
-        preload: Libraries that every rank loads, after the machine's own.
+        preload: Libraries that every rank loads after those of the machine.
         files: Files to be written to the run's folder, by name.
         collect: Names of files in the run's folder to be returned.
         links: Run in a folder with links to everything in the current folder; otherwise in an empty one.
-        time_limit_s: Wall time of the run; the machine's limit holds too.
-        stop: Another thread sets it to end the run.
-        retries: Number of times that a disturbed run is made again.
+        time_limit_s: Wall time of the run; the machine's limit also applies.
+        stop: Set by another thread to end the run.
+        retries: Number of times that a disturbed run is repeated.
 
     Raises:
         KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
@@ -166,7 +166,7 @@ def launch(
 def _made_again(
     machine: Machine, values: Mapping[str, str], run: Callable[[], Finished], retries: int, written: Sequence[Path]
 ) -> Finished:
-    """Return the run after its end, made again without the files it has written while the launcher says so."""
+    """Return the run after its end, repeated without the files it has written while the launcher requests it."""
     done = _ended(machine, values, run)
     for _ in range(retries):
         if done.timed_out or done.status != machine.launcher.retry_status:
@@ -191,7 +191,7 @@ def _ended(machine: Machine, values: Mapping[str, str], run: Callable[[], Finish
 
 @dataclass(frozen=True)
 class Planned:
-    """A launch as it would be made, with FOLDER for its folder."""
+    """A planned launch, with FOLDER for its folder."""
 
     command: tuple[str, ...]
     script: str | None  # text of the batch script
@@ -252,7 +252,7 @@ def find_launcher(machine: Machine) -> Path:
 
 
 def tool_stamps(machine: Machine) -> list[str]:
-    """Return what tells the versions of the machine's C compiler and launcher apart.
+    """Return what identifies the versions of the machine's C compiler and launcher.
 
     Raises:
         UserError: One of them is missing.
@@ -284,7 +284,7 @@ def _made(folder: Path | None) -> Path | None:
 
 
 def _by_its_name(folder: Path) -> Path:
-    """Return a scratch folder by its own name, which other hosts need, unless a batch script would have to quote it."""
+    """Return a scratch folder by its real name, which other hosts need, unless batch scripts would have to quote it."""
     name = str(folder.resolve())
     return Path(name) if shlex.quote(name) == name else folder
 
@@ -307,10 +307,10 @@ def _values(folder: Path, hosts: Sequence[str], limit_s: float) -> dict[str, str
 def _rank_command(
     machine: Machine, program: Sequence[str], folder: Path, environment: Mapping[str, str], preload: Sequence[Path]
 ) -> list[str]:
-    """Return the words that a rank executes: env sets variables and libraries, whatever the launcher passes on."""
+    """Return the command executed by a rank: env sets variables and libraries independent of the launcher."""
     for library in preload:
         if any(character.isspace() or character == ":" for character in str(library)):
-            raise KernelError(f"library {library}", "the loader cannot be told such a name", "Use another cache folder")
+            raise KernelError(f"library {library}", "the loader cannot handle such a name", "Use another cache folder")
     of_run = {name: value.replace("{folder}", str(folder)) for name, value in environment.items()}
     variables = {**dict(machine.environment), **of_run}
     libraries = [*machine.preload, *map(str, preload)]
@@ -353,12 +353,12 @@ def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str]
 
 
 def _text(path: Path) -> str:
-    """Return what a batch system has written in place of the launcher's output; empty without such a file."""
+    """Return the output written by a batch system instead of the launcher; empty without such a file."""
     return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
 
 
 def _cancel(machine: Machine, values: Mapping[str, str]) -> None:
-    """End a job that the launcher may have left with the batch system; a job that has ended is no error.
+    """End a job that the launcher may have left with the batch system; a job that has ended is not an error.
 
     The command has a session of its own: a second Ctrl-C at the terminal does not reach it.
     """

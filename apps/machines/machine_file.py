@@ -17,7 +17,7 @@ from platforms.errors import PlatformError
 from platforms.files.checked_toml import CheckedTable, read_checked
 
 PROGRAM, SCRIPT = "{program}", "{script}"
-# The words that a launcher's command may have in braces, besides PROGRAM and SCRIPT.
+# Placeholders in braces in a launcher's command, in addition to PROGRAM and SCRIPT.
 PLACEHOLDERS = (
     "ranks", "nodes", "hostfile", "hosts", "job", "wall_s", "wall_minutes", "output", "errors", "options", "slurm",
 )  # fmt: skip
@@ -37,7 +37,7 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _MOST_HOSTS = 10_000
 _MOST_STATUS = 255
-_WALL_S, _RANKS, _COMMAND_S = 3600.0, 4096, 60.0  # limits that hold where the file gives none
+_WALL_S, _RANKS, _COMMAND_S = 3600.0, 4096, 60.0  # limits if the file gives none
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Launcher:
     cancel: tuple[str, ...] = ()  # command that ends a job that the launcher has left behind, with {job}
     version: tuple[str, ...] = ()  # command that prints the version of MPI
     slurm: tuple[str, ...] = ()  # options that replace the word {slurm}: account, partition and the like
-    retry_status: int | None = None  # with which it ends if a run was disturbed and is to be made again
+    retry_status: int | None = None  # exit status if a run was disturbed and must be repeated
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Compilers:
 class Limits:
     """Limits of what the project does on the machine."""
 
-    wall_s: float = _WALL_S  # wall time of one run, its start included
+    wall_s: float = _WALL_S  # wall time of one run, including its start
     ranks: int = _RANKS
     command_s: float = _COMMAND_S  # wall time of a short command, such as one that prints a version
 
@@ -100,9 +100,9 @@ class Machine:
     clusters: tuple[MachineCluster, ...]
     network: Wire  # between two hosts of a cluster
     between_clusters: Wire
-    environment: tuple[tuple[str, str], ...] = ()  # variables that every rank gets
-    preload: tuple[str, ...] = ()  # libraries that every rank loads before those of the project
-    setup: tuple[str, ...] = ()  # lines of a shell before its compilers and its launcher are started
+    environment: tuple[tuple[str, str], ...] = ()  # variables for every rank
+    preload: tuple[str, ...] = ()  # libraries loaded by every rank before those of the project
+    setup: tuple[str, ...] = ()  # shell lines executed before its compilers and its launcher
     folder: Path | None = None  # seen by every host; None: all hosts share the cache folder and the temporary folder
     limits: Limits = field(default_factory=Limits)
     path: Path = field(default_factory=Path, compare=False)  # of the file
@@ -114,7 +114,7 @@ class Machine:
 
     @property
     def described(self) -> str:
-        """Its name and the launcher's command, for readers."""
+        """Its name and the launcher's command, for messages."""
         return f"{self.name}: {', '.join(self.launcher.command)}"
 
     @property
@@ -124,7 +124,7 @@ class Machine:
 
     @property
     def content_hash(self) -> str:
-        """Return a hash of everything that can change a measured time, which nominal speeds and limits cannot."""
+        """Return a hash of everything that can change a measured time; nominal speeds and limits cannot."""
         decides = {
             "name": self.name,
             "launcher": [list(self.launcher.command), list(self.launcher.options), self.launcher.script],
@@ -309,7 +309,7 @@ def _preload(table: CheckedTable) -> tuple[str, ...]:
     for name in names:
         unusable = any(character.isspace() or character == ":" or not character.isprintable() for character in name)
         if not os.path.isabs(name) or unusable:
-            problem = f"preload has {name!r}, which the loader cannot be told"
+            problem = f"preload has {name!r}, which the loader cannot handle"
             raise PlatformError(table.of("preload"), problem, "Give absolute names without blanks and colons")
     return names
 

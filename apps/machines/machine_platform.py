@@ -30,7 +30,7 @@ def check_hosts(machine: Machine, platform: Platform) -> None:
     """Check that a platform has every host of the machine under the same name.
 
     Raises:
-        PlatformError: It has not.
+        PlatformError: A host is missing.
     """
     missing = [host for host in machine.hosts if host not in platform]
     if missing:
@@ -42,7 +42,7 @@ def check_hosts(machine: Machine, platform: Platform) -> None:
 
 def _xml(machine: Machine) -> bytes:
     """Return the platform file: one switch per cluster, and one router between the clusters."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -64,7 +64,7 @@ def _xml(machine: Machine) -> bytes:
 
 
 def _between(machine: Machine, world: etree._Element) -> None:
-    from lxml import etree  # imported here for a quick start: it is slow to import
+    from lxml import etree  # imported here because it is slow to import
 
     for cluster in machine.clusters if len(machine.clusters) > 1 else ():
         _link(world, f"{cluster.name}-uplink", _rest(machine), hops=2)
@@ -80,7 +80,7 @@ def _between(machine: Machine, world: etree._Element) -> None:
 
 
 def _rest(machine: Machine) -> Wire:
-    """Return the part of the way between clusters that is not the way to the switches."""
+    """Return the part of the path between clusters that excludes the paths to the switches."""
     latency_s = max(0.0, machine.between_clusters.latency_s - machine.network.latency_s)
     return Wire(machine.between_clusters.bandwidth_Bps, latency_s)
 
@@ -90,8 +90,8 @@ def _switch(cluster: MachineCluster) -> str:
 
 
 def _link(zone: etree._Element, name: str, wire: Wire, *, hops: int) -> None:
-    """Add a link with its share of the latency of a way over ``hops`` of them."""
-    from lxml import etree  # imported here for a quick start: it is slow to import
+    """Add a link with its share of the latency of a path over ``hops`` links."""
+    from lxml import etree  # imported here because it is slow to import
 
     etree.SubElement(
         zone, "link", id=name, sharing_policy="SPLITDUPLEX",

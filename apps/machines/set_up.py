@@ -1,4 +1,4 @@
-"""Set-up lines of a machine, such as ``module load openmpi``: its compilers and its launcher are started behind them.
+"""Set-up lines of a machine, such as ``module load openmpi``, executed before its compilers and its launcher.
 
 Each tool gets a script of its own in the cache folder, which runs the lines in a login shell and then the tool.
 """
@@ -18,8 +18,8 @@ _SHELL = "/bin/bash"
 def behind(lines: Sequence[str], tool: str) -> str:
     """Return the name of a script that runs the lines and becomes the tool; the tool itself without any line.
 
-    A line that fails ends the script with its words, so that the tool's caller reports them, and with its status; but
-    with 1 instead of 127, which the caller would take for a tool that is missing.
+    A line that fails ends the script with its message, which the tool's caller reports, and its status; but with 1
+    instead of 127, which would look like a missing tool.
     """
     if not lines:
         return tool
@@ -33,13 +33,13 @@ def behind(lines: Sequence[str], tool: str) -> str:
 
 
 def script_text(lines: Sequence[str], last: str) -> str:
-    """Return a script of a login shell: the lines, each of which has to succeed, and the last one."""
+    """Return a login shell script: the lines, each of which must succeed, and the last one."""
     checked = [f"{line} || exit $(($? == 127 ? 1 : $?))" for line in lines]
     return "\n".join([f"#!{_SHELL} -l", *checked, last, ""])
 
 
 def with_lines(script: str, lines: Sequence[str]) -> str:
-    """Return a batch script with the lines before its first command, behind the comments that a batch system reads."""
+    """Return a batch script with the lines before its first command, after the comments read by a batch system."""
     if not lines:
         return script
     text = script.splitlines()

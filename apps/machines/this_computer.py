@@ -23,11 +23,11 @@ def this_computer(program: UserProgram, nranks: int, *, speed_flops: float, wall
     Args:
         program: A program of an ordinary MPI.
         nranks: Number of its ranks.
-        speed_flops: Speed of a core, flop/s, by which times of computation become flops.
-        wall_s: Limit of the wall time of a run; None: the one that holds without a file.
+        speed_flops: Speed of a core, flop/s, which converts computation times to flops.
+        wall_s: Limit of the wall time of a run; None: the default without a file.
 
     Raises:
-        KernelError: So many ranks do not fit.
+        KernelError: There are too many ranks.
         UserError: The launcher or the compiler of the program's MPI is missing.
     """
     native = program.native
@@ -55,9 +55,9 @@ def this_computer(program: UserProgram, nranks: int, *, speed_flops: float, wall
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    """Return the variables of every rank: its computation is that of one thread, unless the user has said otherwise.
+    """Return the variables of every rank: it computes in one thread, unless the user has set another number.
 
-    Compiled modules that a script leaves behind would change the folder that it has read.
+    Compiled modules written by a script would change the folder that it reads.
     """
     threads = () if "OMP_NUM_THREADS" in os.environ else (("OMP_NUM_THREADS", "1"),)
     return (*threads, ("PYTHONDONTWRITEBYTECODE", "1"), ("RECORDER_CLOCK", "thread"))

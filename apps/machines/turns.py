@@ -45,7 +45,7 @@ def alone_on(machine: Machine, stop: threading.Event | None = None) -> Iterator[
 
 
 def _locks(hosts: Iterable[str]) -> list[int]:
-    """Return the numbers of the locks of hosts, in an order that is the same for all, so that none waits in a circle.
+    """Return the numbers of the locks of hosts, in a common order, which prevents deadlocks.
 
     Several hosts of a large machine share a lock, because a process may open few files.
     """

@@ -27,12 +27,12 @@ _PLAN = "plan"
 def measure_blocks_on_machine(
     plan: BlockPlan, machine: Machine, *, time_limit_s: float | None = None, stop: threading.Event | None = None
 ) -> Measurement:
-    """Carry out a plan on a machine, each experiment up to five times; a time is the median, without energies.
+    """Execute a plan on a machine, each experiment up to five times; times are medians, without energies.
 
     Processes of one host that compute at once are threads of one rank.
 
     Raises:
-        KernelError: A host is not one of the machine's, or an experiment is of a disk.
+        KernelError: A host does not belong to the machine, or an experiment uses a disk.
         UserError: A compiler or the launcher is missing.
         SimulationError: The program does not succeed.
         Stopped: ``stop`` was set.
@@ -52,11 +52,11 @@ def measure_blocks_on_machine(
             time_limit_s=time_limit_s,
             stop=stop,
         )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"measuring the blocks of machine {machine.name}: {done.why}", done.stderr)
-    node_s = sum(map(node_seconds, plan.experiments, told["held_s"]))
-    times_s = tuple((float(median(rounds)),) for rounds in told["times_s"])
+    node_s = sum(map(node_seconds, plan.experiments, printed["held_s"]))
+    times_s = tuple((float(median(rounds)),) for rounds in printed["times_s"])
     return Measurement(times_s, node_s, done.wall_s, (None,) * len(times_s))
 
 
@@ -75,7 +75,7 @@ def machine_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str
     made = []
     for experiment, line in zip(experiments, lines[1 + count :], strict=True):
         group = int(line.split()[1])
-        if experiment.block in ON_ONE_NODE:  # the first rank of the host, as often as there are threads
+        if experiment.block in ON_ONE_NODE:  # the first rank of the host, once per thread
             members = [str(hosts.index(experiment.hosts[0]))] * len(experiment.hosts)
             group = groups.setdefault(" ".join([str(len(members)), *members]), len(groups))
         made.append(f"{experiment.block} {group} {experiment.amount:.17g}")

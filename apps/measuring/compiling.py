@@ -35,7 +35,7 @@ def kernel_executable(machine: Machine, kernel: Kernel, *, solo: bool = False) -
     Args:
         machine: The machine.
         kernel: The kernel.
-        solo: Every rank runs the kernel for itself, as the only rank of it (solo.h).
+        solo: Every rank runs the kernel alone, as its only rank (solo.h).
     """
     include = _REAL_MPI / "include"
     return compile_once(
@@ -50,10 +50,10 @@ def kernel_executable(machine: Machine, kernel: Kernel, *, solo: bool = False) -
 
 
 def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
-    """Return the words that start the user's program on the machine, without its arguments.
+    """Return the command that starts the user's program on the machine, without its arguments.
 
-    They are the binary itself, the source compiled by the machine's compiler, or a script after its interpreter.
-    A source in C that includes SimGrid's headers gets the functions of SimGrid that the kernels have on a machine.
+    They are the binary itself, the source compiled by the machine's compiler, or a script after its interpreter. A C
+    source that includes SimGrid's headers gets the same SimGrid functions as the kernels on a machine.
 
     Raises:
         KernelError: The machine has no compiler for it, or the program is not one for a real MPI library.
@@ -80,7 +80,7 @@ def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
 
 
 def _calls_simgrid(program: UserProgram) -> bool:
-    """Return whether a program in C includes SimGrid's headers, whose functions it then gets as the kernels do."""
+    """Return whether a C program includes SimGrid's headers and so needs the SimGrid functions for machines."""
     return program.path.suffix == ".c" and _SIMGRID.search(program.path.read_bytes()) is not None
 
 
@@ -110,7 +110,7 @@ def layer_library(machine: Machine) -> Path:
 
 
 def probe_program(machine: Machine) -> Path:
-    """Return the program that says where its ranks are (apps/measuring/probe), compiled for the machine."""
+    """Return the program that reports the hosts of its ranks (apps/measuring/probe), compiled for the machine."""
     return compile_once(
         "probe",
         [_PROBE / "probe.c", _COMMON / "json.c"],
@@ -122,7 +122,7 @@ def probe_program(machine: Machine) -> Path:
 
 
 def code_hash(machine: Machine, problem: Problem) -> str:
-    """Return the identity of what a run executes: the program, the layer, the compiler and the launcher.
+    """Return the identity of everything a run executes: the program, the layer, the compiler and the launcher.
 
     A new version of MPI comes with a new launcher, and so with a new identity.
 

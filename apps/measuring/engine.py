@@ -28,9 +28,9 @@ from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
 
-# Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
-_CAUTION = "caution: "  # with which lines of a launcher begin that belong to the result
-_BEYOND = 1 << 52  # an address of no executable
+# Processor time of other threads of a rank that is ignored, as a share and s: MPI has some, which poll and wait.
+_CAUTION = "caution: "  # prefix of a launcher's output lines that belong to the result
+_BEYOND = 1 << 52  # an address outside any executable
 _THREADS_REL, _THREADS_S = 0.1, 0.02
 
 
@@ -40,7 +40,7 @@ class _Repeat:
 
     notes: Notes
     launched: Launched
-    output: dict[str, Any] | None  # the record that a kernel has printed; None: a program of the user
+    output: dict[str, Any] | None  # the record printed by a kernel; None: a program of the user
 
 
 def program_hash(spec: RunSpec) -> str:
@@ -59,7 +59,7 @@ def run_iterations(
     """Run a number of the problem's iterations as often as the spec asks; see apps.runs.engines.Engine.
 
     The record is that of the repeat with the median time.  Runs on one machine take turns, also those of other
-    processes of this computer.  ``time_limit_s`` holds for each repeat.
+    processes of this computer.  ``time_limit_s`` applies to each repeat.
 
     Raises:
         SimulationError: A repeat does not succeed, or a rank was not on its host.
@@ -87,7 +87,7 @@ def run_iterations(
 
 
 def _library(program: UserProgram | None) -> tuple[Path, ...]:
-    """Return the library of MPI of a script, which mpi4py does not load itself where it finds functions of MPI."""
+    """Return the MPI library of a script: mpi4py does not load it itself if it finds functions of MPI."""
     native = None if program is None else program.native
     return () if native is None or native.interpreter is None else (native.library,)
 
@@ -103,8 +103,8 @@ def note_events(
 ) -> Finished:
     """Run a number of iterations once, under the recorder; see apps.runs.engines.Engine.
 
-    The time between two calls is computation, in flops of the speed that the spec's platform gives the rank's host.
-    What a program reads is noted where it runs on this computer alone.
+    The time between two calls is computation, in flops at the speed of the rank's host in the spec's platform. The
+    inputs of a program are logged only if it runs on this computer alone.
     """
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
@@ -135,7 +135,7 @@ def note_events(
     for name, content in done.files.items():
         other = name.endswith(SITES) and (program is None or program.is_source)
         (notes / name).write_bytes(_elsewhere(content) if other else content)
-    if machine.hosts != (HOST,):  # the files of others cannot be looked at here
+    if machine.hosts != (HOST,):  # files of other hosts cannot be inspected here
         return finished
     if spec.target.problem.program is not None:
         check_unchanged(spec.target.problem.program)
@@ -145,19 +145,19 @@ def note_events(
 
 
 def _elsewhere(sites: bytes) -> bytes:
-    """Return addresses beyond all code, as those of SimGrid's executable, in which they are looked up, are others."""
+    """Return addresses beyond all code: they are looked up in SimGrid's executable, whose addresses differ."""
     return b"\n".join(
         b" ".join(b"%d" % (int(address) | _BEYOND) for address in line.split()) for line in sites.splitlines()
     )
 
 
 def _check_threads(done: Launched, what: str) -> None:
-    """Refuse a program whose other threads compute where only the time of the one that calls MPI is recorded."""
+    """Refuse a program whose other threads compute if only the thread that calls MPI is timed."""
     for name, content in done.files.items():
         if name.endswith(f".{THREADS}"):
             all_s, own_s = map(float, content.split())
             if all_s - own_s > _THREADS_REL * own_s + _THREADS_S:
-                problem = f"other threads compute for {all_s - own_s:.2g} s, which the time of a rank leaves out"
+                problem = f"other threads compute for {all_s - own_s:.2g} s, which the time of a rank does not include"
                 raise KernelError(what, problem, "Give it one thread for each rank: OMP_NUM_THREADS=1")
 
 
@@ -175,7 +175,7 @@ def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...
 
 
 def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
-    """Return what one run tells, after checking that it succeeded and ran where it should."""
+    """Return the results of one run, after checking that it succeeded and ran on the right hosts."""
     what = f"{spec.target} on machine {machine.name}"
     output = printed_json(done) if spec.target.problem.program is None else None
     if output is not None and "refused" in output:
@@ -183,7 +183,7 @@ def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
     if not done.succeeded:
         raise SimulationError(f"{what}: {done.why}", done.stderr)
     if FILE not in done.files:
-        reason = "the layer that measures its ranks has written nothing: gridval doctor --machine may tell why"
+        reason = "the layer that measures its ranks has written nothing: gridval doctor --machine may show why"
         raise SimulationError(f"{what}: {reason}", done.stderr)
     try:
         notes = parse_notes(done.files[FILE], spec.target.nranks)
@@ -191,19 +191,19 @@ def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
         raise SimulationError(f"{what}: {err}", done.stderr) from err
     for rank, (wanted, host) in enumerate(zip(spec.target.placement, notes.ranks, strict=True)):
         if not same_host(wanted, host.host):
-            problem = f"rank {rank} ran on {host.host}, not on {wanted}: the launcher does not keep to its host file"
+            problem = f"rank {rank} ran on {host.host}, not on {wanted}: the launcher ignores its host file"
             raise SimulationError(f"{what}: {problem}", done.stderr)
     if spec.target.problem.program is None and output is None:
         raise SimulationError(f"{what}: ended without a record", done.stderr)
     return _Repeat(notes, done, output)
 
 
-def same_host(asked: str, told: str) -> bool:
-    """Tell whether a host's name in the machine's file is the one by which the host calls itself.
+def same_host(asked: str, reported: str) -> bool:
+    """Return whether a host's name in the machine's file matches the name the host reports.
 
     One of the two names may have a domain.
     """
-    first, second = real_name(asked), told
+    first, second = real_name(asked), reported
     return first == second or first.partition(".")[0] == second or first == second.partition(".")[0]
 
 
@@ -236,14 +236,14 @@ def _record(
 
 
 def _cautions(repeats: Sequence[_Repeat]) -> tuple[str, ...]:
-    """Return the cautions that the launcher printed, such as those of an emulated grid, each once."""
+    """Return the cautions printed by the launcher, such as those of an emulated grid, each once."""
     lines = (line for repeat in repeats for line in repeat.launched.stderr.splitlines())
     said = (line.removeprefix(_CAUTION).rstrip(".") for line in lines if line.startswith(_CAUTION))
     return tuple(dict.fromkeys(said))
 
 
 def _of_repeat(spec: RunSpec, repeat: _Repeat, *, identity: dict[str, Any]) -> RunRecord:
-    """Return the record of one run: a kernel counts for itself, and the layer counts for other programs."""
+    """Return the record of one run: kernels count their messages themselves, the layer does so for other programs."""
     ranks = repeat.notes.ranks
     timed: dict[str, Any] = {
         "time_s": repeat.notes.time_s,

@@ -1,4 +1,4 @@
-"""Examine a machine before it is used: each part is found, or has a fault that one line tells."""
+"""Examine a machine before it is used: each part works, or has a fault described in one line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import find_compiler
 from platforms.wording import number_of
 
-_MOST_AHEAD_S = 0.1  # clocks that are farther apart make dates of different hosts useless
+_MOST_AHEAD_S = 0.1  # larger clock offsets make dates of different hosts useless
 _MOST_ALONE = 32  # hosts that are tried one by one if they cannot be reached together
-_MOST_HUNG = 3  # hosts on which the launcher hangs before the others are given up
+_MOST_HUNG = 3  # hosts on which the launcher hangs before the others are skipped
 _HANGS = "Try its command by hand: it may wait for a password, in a queue, or behind a firewall"
 _UNSHARED = "Let folder in the machine's file name a folder that every host sees"
-# What helps, by a pattern in the launcher's words; the first that fits.
+# Remedies by patterns in the launcher's output; the first match counts.
 _REMEDIES = (
     (
         "resolve hostname|Name or service not known|Unknown host|Invalid node name",
@@ -47,13 +47,13 @@ class Part:
 
     name: str
     good: bool
-    text: str  # what was found, or what is wrong
-    needed: bool = True  # no run is possible without it
+    text: str  # the result, or the fault
+    needed: bool = True  # runs are impossible without it
     remedy: str = ""
 
 
 def examine(machine: Machine) -> Iterator[Part]:
-    """Yield the parts of a machine, in the order in which they are needed; the first fault may end it."""
+    """Yield the parts of a machine in the order in which they are needed; the first fault may end the check."""
     launcher = _launcher(machine)
     yield launcher
     compilers = list(_compilers(machine))
@@ -63,7 +63,7 @@ def examine(machine: Machine) -> Iterator[Part]:
     try:
         layer, probe = layer_library(machine), probe_program(machine)
     except UserError as err:
-        if "mpi.h" in err.problem:  # the compiler says what is missing in its own words alone
+        if "mpi.h" in err.problem:  # otherwise only the compiler's own message would say what is missing
             problem = f"{machine.compilers.c} does not find mpi.h"
             yield Part("compiler for C", False, problem, remedy="Name the MPI library's compiler, such as mpicc")
         else:
@@ -75,7 +75,7 @@ def examine(machine: Machine) -> Iterator[Part]:
 
 
 def faults(machine: Machine) -> list[str]:
-    """Return one line for every fault of a machine that makes runs impossible; none: it is ready."""
+    """Return one line for every fault of a machine that makes runs impossible; empty if it is ready."""
     return [f"{part.name}: {part.text}" for part in examine(machine) if part.needed and not part.good]
 
 
@@ -93,7 +93,7 @@ def _launcher(machine: Machine) -> Part:
 
 
 def _first_line(machine: Machine, command: Sequence[str]) -> str | None:
-    """Return the first line that a short command prints; None if it fails."""
+    """Return the first line printed by a short command; None if it fails."""
     with scratch_folder("version") as folder:
         try:
             done = subprocess.run(
@@ -119,18 +119,18 @@ def _compilers(machine: Machine) -> Iterator[Part]:
 
 
 def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
-    """Run the probe on all hosts at once, in an order that a launcher would not choose by itself."""
+    """Run the probe on all hosts at once, in an order that no launcher would choose by itself."""
     asked = _order(machine)
     done = _probe(machine, layer, probe, asked)
-    told = None if isinstance(done, str) else printed_json(done)
-    if told is None and not isinstance(done, str) and done.stdout.count('{"ranks"') > 1:
-        done = _probe(machine, layer, probe, asked[:1])  # each rank told as if it were alone, and lines mix
-        told = None if isinstance(done, str) else printed_json(done)
-    if isinstance(done, str) or not done.succeeded or told is None:
+    answer = None if isinstance(done, str) else printed_json(done)
+    if answer is None and not isinstance(done, str) and done.stdout.count('{"ranks"') > 1:
+        done = _probe(machine, layer, probe, asked[:1])  # each rank reported as if it were alone, and lines mix
+        answer = None if isinstance(done, str) else printed_json(done)
+    if isinstance(done, str) or not done.succeeded or answer is None:
         why = done if isinstance(done, str) else done.why
         yield from _alone(machine, layer, probe, asked, why)
         return
-    ranks = told["ranks"]
+    ranks = answer["ranks"]
     if len(ranks) != len(asked):
         yield _other_library(machine, asked, ranks)
         return
@@ -149,7 +149,7 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
 
 
 def _order(machine: Machine) -> tuple[str, ...]:
-    """Return hosts for ranks: backwards, and the last one once more if its cores and the limit allow it."""
+    """Return hosts for ranks: in reverse order, the last one twice if its cores and the limit allow it."""
     hosts = list(reversed(machine.hosts))[: machine.limits.ranks]
     last = next(cluster for cluster in machine.clusters if hosts[0] in cluster.hosts)
     again = [hosts[0]] if last.cores > 1 and len(hosts) < machine.limits.ranks else []
@@ -169,7 +169,7 @@ def _probe(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str]) -> 
 
 
 def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why: str) -> Iterator[Part]:
-    """Find the hosts that cannot be reached; if each can, all together cannot."""
+    """Report the hosts that cannot be reached; if each can, all together cannot."""
     bad = hung = 0
     tried = list(dict.fromkeys(hosts))[:_MOST_ALONE]
     for number, host in enumerate(tried):
@@ -180,7 +180,7 @@ def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why
             yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy=_remedy(reason))
             hung += not isinstance(done, str) and done.timed_out
         if hung == number + 1 == _MOST_HUNG < len(tried):
-            problem = f"it has not ended on any of the first {hung} hosts; the others are not tried"
+            problem = f"it did not end on any of the first {hung} hosts; the others were not tried"
             yield Part("launcher", False, problem, remedy=_HANGS)
             return
     if not bad:
@@ -188,7 +188,7 @@ def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why
 
 
 def _remedy(reason: str) -> str:
-    """Return what helps against a launcher's words."""
+    """Return the remedy for a launcher's error message."""
     for pattern, remedy in _REMEDIES:
         if re.search(pattern, reason):
             return remedy
@@ -196,15 +196,15 @@ def _remedy(reason: str) -> str:
 
 
 def _other_library(machine: Machine, asked: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> Part:
-    """Return the fault of ranks that do not find each other: their library is not that of the launcher."""
+    """Return the fault of ranks that do not find each other: their MPI library is not the launcher's."""
     compiled = f"{machine.compilers.c} compiles for {_library(ranks[0])}"
     other = f"{machine.launcher.command[0]} belongs to another MPI library"
-    problem = f"{number_of(len(asked), 'rank')} asked for, but each finds {len(ranks)}: {compiled}, and {other}"
+    problem = f"{number_of(len(asked), 'rank')} requested, but each finds {len(ranks)}: {compiled}, and {other}"
     return Part("MPI library", False, problem, remedy="Name the launcher and the compilers of one MPI library")
 
 
 def _library(rank: Mapping[str, Any]) -> str:
-    """Return the version of a rank's MPI library, the first part of what it says."""
+    """Return the version of a rank's MPI library: the first part of its version string."""
     return " ".join(str(rank["mpi"]).split()).partition(", ")[0][:60]
 
 
@@ -219,7 +219,7 @@ def _libraries(hosts: Sequence[str], versions: Sequence[str]) -> Part:
 def _placement(asked: Sequence[str], hosts: Sequence[str]) -> Part:
     wrong = [(rank, a, b) for rank, (a, b) in enumerate(zip(asked, hosts, strict=True)) if not same_host(a, b)]
     if not wrong:
-        return Part("placement", True, "every rank is on the host that was asked for")
+        return Part("placement", True, "every rank is on the requested host")
     rank, wanted, got = wrong[0]
     more = f", and {len(wrong) - 1} more elsewhere" if len(wrong) > 1 else ""
     remedy = "Let the launcher place ranks by {hostfile}, in order (docs/programs/machines.md)"
@@ -238,8 +238,8 @@ def _clocks(hosts: Sequence[str], ahead_s: Sequence[float]) -> Part:
 def _measured(notes: Notes) -> Iterator[Part]:
     yield Part("measuring", True, f"the layer sees the calls of MPI: {notes.mpi.partition(', ')[0][:60]}")
     if notes.throttled < 0:
-        yield Part("throttling", True, "no host tells of slowed processors", needed=False)
+        yield Part("throttling", True, "no host reports throttled processors", needed=False)
     else:
-        yield Part("throttling", True, "the hosts tell of slowed processors", needed=False)
+        yield Part("throttling", True, "the hosts report throttled processors", needed=False)
     load = max(rank.load_before for rank in notes.ranks)
     yield Part("load", True, f"the busiest host has a load of {load:.2g}", needed=False)

@@ -19,15 +19,15 @@ from apps.probes.plan import Measurement
 from platforms.simgrid.compiling import compile_once
 
 REPEATS = 5  # of every experiment: its times are medians
-_ENDS, _FEWEST = (0.05, 0.95), 20  # of the repeats that tell how messages scatter; fewer tell nothing
-_OF_MEDIAN = 1.25 / REPEATS**0.5  # standard error of a median over that of one of the values (normal distribution)
+_ENDS, _FEWEST = (0.05, 0.95), 20  # least number of repeats for an estimate of the scatter of messages
+_OF_MEDIAN = 1.25 / REPEATS**0.5  # standard error of a median relative to that of a mean (normal distribution)
 _PLAN = "plan"
 
 
 def real_netprobe(machine: Machine) -> Path:
-    """Return the program that carries out plans under the machine's MPI.
+    """Return the program that executes plans under the machine's MPI.
 
-    Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
+    Its argument is a file of ``NetworkPlan.lines``; rank i runs on the plan's i-th host.
     """
     return compile_once(
         "real-netprobe", REAL_SOURCES, compiler=[machine.compilers.c], flags=FLAGS, headers=HEADERS,
@@ -51,12 +51,12 @@ def identity_on(plan: NetworkPlan, machine: Machine, experiments: str) -> dict[s
 def measure_on_machine(
     plan: NetworkPlan, machine: Machine, *, time_limit_s: float | None = None, stop: threading.Event | None = None
 ) -> Measurement:
-    """Carry out a plan on a machine: all experiments one after the other, then again; a time is the median.
+    """Execute a plan on a machine: all experiments one after the other, in several rounds; times are medians.
 
-    The first messages between two hosts make a connection, and take longer for it; the median leaves them out.
+    The first messages between two hosts also open a connection and so take longer; the median ignores them.
 
     Raises:
-        KernelError: A host is not one of the machine's.
+        KernelError: A host does not belong to the machine.
         UserError: A compiler or the launcher is missing.
         SimulationError: The program does not succeed.
         Stopped: ``stop`` was set.
@@ -73,19 +73,19 @@ def measure_on_machine(
             time_limit_s=time_limit_s,
             stop=stop,
         )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"measuring the network of machine {machine.name}: {done.why}", done.stderr)
     count = len(plan.experiments)
     times_s = tuple(
-        tuple(map(median, zip(*told["times_s"][i::count], strict=True))) for i in range(count)
+        tuple(map(median, zip(*printed["times_s"][i::count], strict=True))) for i in range(count)
     )  # a time of each of its exchanges
     ratios = [
         repeat / middle
         for i, medians in enumerate(times_s)
-        for times in told["times_s"][i + count :: count]  # without the first repeat, which makes connections
+        for times in printed["times_s"][i + count :: count]  # without the first repeat, which opens connections
         for repeat, middle in zip(times, medians, strict=True)
         if middle > 0
     ]
     scatter = tuple(map(float, np.quantile(ratios, _ENDS) ** _OF_MEDIAN)) if len(ratios) >= _FEWEST else None
-    return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s, scatter=scatter)
+    return Measurement(times_s, node_seconds(rounds, printed["took_s"]), done.wall_s, scatter=scatter)

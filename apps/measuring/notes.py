@@ -1,4 +1,4 @@
-"""Read what the layer over MPI has measured of the ranks of one run (apps/measuring/layer/report.c)."""
+"""Read the measurements of the layer over MPI for the ranks of one run (apps/measuring/layer/report.c)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Counts:
 class RankNotes:
     """One rank's timed section."""
 
-    host: str  # as it calls itself
+    host: str  # the name it reports
     elapsed_s: float
     mpi_s: float
     file_s: float  # the part of mpi_s in MPI's functions for files
@@ -61,33 +61,33 @@ class Notes:
 
     @property
     def throttled(self) -> int:
-        """Events of slowed processors on all hosts; -1 if no host tells."""
-        told = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
-        return sum(told.values()) if told else -1
+        """Throttling events on all hosts; -1 if no host reports them."""
+        data = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
+        return sum(data.values()) if data else -1
 
 
 def parse_notes(content: bytes, nranks: int) -> Notes:
     """Return the notes in the layer's file.
 
     Raises:
-        ValueError: The file is not one of so many ranks.
+        ValueError: The file is not one of ``nranks`` ranks.
     """
     try:
-        told = json.loads(content)
-        ranks = tuple(_rank(entry) for entry in told["ranks"])
-        mpi = " ".join(str(told["mpi"]).split())
+        data = json.loads(content)
+        ranks = tuple(_rank(entry) for entry in data["ranks"])
+        mpi = " ".join(str(data["mpi"]).split())
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"the layer's file lacks {err}") from err
     if len(ranks) != nranks:
         raise ValueError(
             f"the layer's file has {number_of(len(ranks), 'rank')} and not {nranks}: launcher and compiler may belong "
-            "to different MPI libraries (gridval doctor --machine tells)"
+            "to different MPI libraries (gridval doctor --machine shows it)"
         )
     return Notes(mpi, ranks)
 
 
 def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
-    """Return the collectives of all ranks as a record has them; a barrier is among them with no bytes."""
+    """Return the collectives of all ranks as in a record; a barrier is among them with no bytes."""
     names = dict.fromkeys(name for count in counts for name in count.collectives)
     return {
         name: {
@@ -98,17 +98,17 @@ def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
     }
 
 
-def _rank(told: dict[str, Any]) -> RankNotes:
+def _rank(data: dict[str, Any]) -> RankNotes:
     return RankNotes(
         **{
-            **told,
-            "section": _counts(told["section"]),
-            "iteration": _counts(told["iteration"]),
-            "iteration_end_s": tuple(told["iteration_end_s"]),
-            "iteration_compute_s": tuple(told["iteration_compute_s"]),
+            **data,
+            "section": _counts(data["section"]),
+            "iteration": _counts(data["iteration"]),
+            "iteration_end_s": tuple(data["iteration_end_s"]),
+            "iteration_compute_s": tuple(data["iteration_compute_s"]),
         }
     )
 
 
-def _counts(told: dict[str, Any]) -> Counts:
-    return Counts(**{**told, "collectives": {name: tuple(pair) for name, pair in told["collectives"].items()}})
+def _counts(data: dict[str, Any]) -> Counts:
+    return Counts(**{**data, "collectives": {name: tuple(pair) for name, pair in data["collectives"].items()}})

@@ -1,4 +1,4 @@
-"""Tell what a run on a machine would start, without starting or compiling anything."""
+"""Describe a run on a machine without starting or compiling anything."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from apps.spec.run_spec import RunSpec
 from platforms.simgrid.compiling import find_compiler
 from platforms.wording import number_of
 
-_PROGRAM, _LAYER = "PROGRAM", "LAYER"  # stand for files that are not compiled now
+_PROGRAM, _LAYER = "PROGRAM", "LAYER"  # placeholders for files that are not compiled now
 
 
 def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
-    """Return lines of text: how many runs, where, the command, and the files that it stands on.
+    """Return lines of text: the number of runs, the hosts, the command, and its files.
 
     Args:
         spec: A run on a machine.
-        time_limit_s: Wall time of each repeat; the machine's limit holds too.
+        time_limit_s: Wall time of each repeat; the machine's limit also applies.
 
     Raises:
         KernelError: The machine has no compiler for the program, or the placement does not fit it.
@@ -64,7 +64,7 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
 
 
 def _compiled(spec: RunSpec, machine: Machine) -> list[str]:
-    """Return lines about the files that are compiled, unless they have been."""
+    """Return lines about the files that would be compiled."""
     flags, program = shlex.join(machine.compilers.flags), spec.target.problem.program
     layer = f"{_LAYER}     the layer that measures ranks, compiled by {find_compiler(machine.compilers.c)}"
     if program is not None and not program.is_source:

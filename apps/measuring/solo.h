@@ -1,5 +1,5 @@
-/* Read before a kernel that every rank is to run for itself: the kernel's world is the rank alone.  All ranks begin
- * together, so that those of a node compute at the same time, and one of them prints its record. */
+/* Included before a kernel that every rank runs separately: each rank is a world of its own.  All ranks begin together,
+ * so that those of a node compute at the same time, and one of them prints its record. */
 #ifndef APPS_MEASURING_SOLO_H
 #define APPS_MEASURING_SOLO_H
 

@@ -1,4 +1,4 @@
-"""Kernels of which every rank runs a copy for itself, so that only its core and its memory take part."""
+"""Kernels run separately by every rank, which use only its core and its memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _has_problem(name: str) -> bool:
 
 @cache
 def solo_problem(name: str) -> Problem:
-    """Return the problem whose speed stands for the kernel's: class W, or a size that takes about a second."""
+    """Return the problem that represents the kernel's speed: class W, or a size that takes about a second."""
     kernel = named_kernel(name)
     if kernel.solo_size is None:
         return problem(name, _PRESET)
@@ -44,9 +44,9 @@ def solo_problem(name: str) -> Problem:
 def solo_times(
     machine: Machine, platform: Platform, name: str, hosts: Sequence[str]
 ) -> tuple[float, tuple[float, ...]]:
-    """Run a kernel on every rank for itself; return the counted operations of one, and the seconds of each rank.
+    """Run a kernel separately on every rank; return the counted operations of one, and the seconds of each rank.
 
-    The caller sees to it that no other run is on the machine.
+    The caller ensures that no other run is on the machine.
 
     Args:
         machine: The machine.
@@ -56,7 +56,7 @@ def solo_times(
 
     Raises:
         UserError: The kernel cannot be compiled or started.
-        SimulationError: The run does not succeed, or the machine calls it disturbed.
+        SimulationError: The run does not succeed, or the machine reports it as disturbed.
     """
     target = Target(solo_problem(name), platform, tuple(hosts[:1]))
     spec = Settings(machine=machine).spec(target)
@@ -71,11 +71,11 @@ def solo_times(
         time_limit_s=_LIMIT_S,
         retries=0,
     )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"{name} on machine {machine.name}: {done.why}", done.stderr)
     try:
         notes = parse_notes(done.files[FILE], len(hosts))
     except (KeyError, ValueError) as err:
         raise SimulationError(f"{name} on machine {machine.name}: the layer has measured nothing", done.stderr) from err
-    return float(sum(told["flops"])), tuple(rank.compute_s for rank in notes.ranks)
+    return float(sum(printed["flops"])), tuple(rank.compute_s for rank in notes.ranks)

@@ -1,9 +1,9 @@
 """Write the wrappers of MPI's functions, in C and for Fortran, from the table of apps/recording/recorder.
 
-A wrapper times a call and counts what it sends, and calls the MPI library's own function.  In C that is the one with
-the prefix PMPI_.  Fortran has no such name that is the same everywhere, so its wrapper calls the function of the same
-name that comes next (RTLD_NEXT): ``mpi_send_`` for mpif.h and the module mpi, ``mpi_send_f08_`` for the module mpi_f08,
-and in MPICH ``mpi_send_f08ts_`` for functions with buffers.
+A wrapper times a call, counts the data sent, and calls the function of the MPI library.  In C that function has the
+prefix PMPI_.  Fortran has no portable name for it, so its wrapper calls the next function of the same name (RTLD_NEXT):
+``mpi_send_`` for mpif.h and the module mpi, ``mpi_send_f08_`` for the module mpi_f08, and in MPICH ``mpi_send_f08ts_``
+for functions with buffers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _C_TYPES = {
     "Infos": "const MPI_Info *",
 }
 _LARGE = {"Count": "MPI_Count ", "Counts": "const MPI_Count *", "Starts": "const MPI_Aint *", "Unit": "MPI_Aint "}
-# How a value is read from the address that Fortran passes; other arguments stay addresses.
+# Expressions that read a value from the address passed by Fortran; other arguments stay addresses.
 _READ = {
     "Count": "*{}",
     "Big": "*{}",
@@ -53,7 +53,7 @@ _HEAD = '#define _GNU_SOURCE\n#include <dlfcn.h>\n\n#include "counting.h"\n#incl
 
 
 def wrappers(calls: Sequence[Call]) -> str:
-    """Return the wrappers in C, a file that is compiled in the folder of layer.h."""
+    """Return the wrappers in C, as a file to compile in the folder of layer.h."""
     return "\n".join((_HEAD, *(text for call in calls for text in _guarded(call))))
 
 
@@ -132,7 +132,7 @@ def _fortran_type(word: str, *, large: bool) -> str:
 
 
 def _read_by_address(call: Call, *, f08: bool) -> str:
-    """Return the counting statement with every argument read from the address that Fortran passes."""
+    """Return the counting statement with every argument read from the address passed by Fortran."""
     reads = {name: _READ[word].format(name) for word, name in call.arguments if word in _READ}
     place = "BUFFER_F08" if f08 else "BUFFER"
     reads |= {name: f"{place}({name})" for word, name in call.arguments if word in _BUFFERS}

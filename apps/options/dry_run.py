@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class DryRunOption(Request):
     """The option --dry-run; the command then calls print_plan instead of running anything."""
 
-    kept: ClassVar[bool] = True  # the command has evidence, and a store for it (RunnerOptions)
+    kept: ClassVar[bool] = True  # the command uses evidence, and a store for it (RunnerOptions)
 
     dry_run: bool = option(False, help=lambda request: _dry_run_help(request))
 
@@ -43,7 +43,7 @@ def print_plan(request: Request, plan: Plan) -> int:
     Raises:
         UserError: Options do not fit together or are out of range.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.plan import plan_text
     from apps.store import Store
     from apps.store.database import DATABASE

@@ -32,7 +32,7 @@ def exit_status(command: Callable[[], int]) -> int:
 
 
 def say_failures(failures: Iterable[tuple[str, UserError | SimulationError]]) -> int:
-    """Print why some cases of a series failed, each with its name, and return the exit status of the command."""
+    """Print the errors of failed cases of a series with their names, and return the exit status of the command."""
     every = list(failures)
     for case, error in every:
         say_error(error, case)
@@ -42,8 +42,7 @@ def say_failures(failures: Iterable[tuple[str, UserError | SimulationError]]) ->
 def say_error(error: UserError | SimulationError, case: str = "") -> None:
     """Print an error of a case in one line on standard error.
 
-    That of a simulation is followed by the ends of its log, without the line that the error quotes, and of the
-    program's output.
+    For a simulation, the ends of its log (without the quoted line) and of the program's output follow.
     """
     print(f"error: {case}: {error}" if case else f"error: {error}", file=sys.stderr)
     if isinstance(error, UserError):

@@ -53,7 +53,7 @@ class ProblemOptions(Request):
 
 
 def _kernels() -> Sequence[str]:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.programs.kernel import kernel_names
 
     return kernel_names()
@@ -196,7 +196,7 @@ def _assumed(text: str | None) -> tuple[str, ...]:
     """
     if text is None:
         return ()
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.smpi.engine import PARTS
 
     known = [name for names in PARTS.values() for name in names]

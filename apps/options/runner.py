@@ -110,7 +110,7 @@ def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
     if request.no_store:
         yield None
         return
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.store import Store
 
     with Store(None if request.store is None else Path(request.store)) as store:
@@ -125,9 +125,9 @@ def runner_from_request(
     cautions: Cautions | None = None,
     saying: bool = True,
 ) -> Iterator[Runner]:
-    """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
+    """Yield a Runner that reports its progress, and print the cautions of its runs at the end or on an interrupt.
 
-    The KeyboardInterrupt that goes on then says how many runs are kept.
+    A KeyboardInterrupt is raised again with the number of kept runs.
 
     Args:
         request: How to run.
@@ -159,7 +159,7 @@ def runner_from_request(
 @contextmanager
 def _quiet_runner(request: RunnerOptions, scheduler: tuple[str, ...] | None, cautions: Cautions) -> Iterator[Runner]:
     """Yield a Runner that reports its progress but prints no cautions."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.runner import Runner
     from apps.runs.simulate import simulate
 
@@ -174,7 +174,7 @@ def _quiet_runner(request: RunnerOptions, scheduler: tuple[str, ...] | None, cau
             bounded = partial(simulate, time_limit_s=limit_s, store=store)
         else:
             cluster = stack.enter_context(provided("apps.runs.dask_cluster:Cluster")(*scheduler))
-            jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
+            jobs = max(1, 2 * cluster.places)  # so that no slot waits for the next run
             bounded = partial(cluster.simulate, time_limit_s=limit_s)
         yield stack.enter_context(
             Runner(

@@ -63,7 +63,7 @@ class SettingsOptions(ComputeOptions):
         None,
         "steady|full|K",
         "iterations to simulate: steady, until they repeat (default); full, all (default with arithmetic); or K; the "
-        "rest is extrapolated, with a stated bound that assumes that the repetition goes on",
+        "rest is extrapolated, with a stated bound that assumes continued repetition",
     )
     engine: str | None = option(
         None,

@@ -35,7 +35,7 @@ class SharesOption(Request):
 
 
 def with_asked_shares(request: SharesOption, problem: Problem, platform: Platform, placement: Sequence[str]) -> Problem:
-    """Return the problem, divided as --shares asks.
+    """Return the problem, divided according to --shares.
 
     Raises:
         UserError: The kernel divides its data evenly only; or the file cannot be read or does not name every cluster or
@@ -63,7 +63,7 @@ def with_asked_shares(request: SharesOption, problem: Problem, platform: Platfor
 
 
 def shared_evenly(places: Sequence[str], shares: Mapping[str, float]) -> list[float]:
-    """Return the share of every rank, where those of one place divide its share evenly.
+    """Return the share of every rank; ranks at one place divide its share evenly.
 
     >>> shared_evenly(["left", "left", "right"], {"left": 1.0, "right": 3.0})
     [0.5, 0.5, 3.0]
@@ -73,7 +73,7 @@ def shared_evenly(places: Sequence[str], shares: Mapping[str, float]) -> list[fl
 
 
 def by_speed(platform: Platform, placement: Sequence[str]) -> list[float]:
-    """Return the speed of every rank, flop/s: that of a core, or its part where a host has more ranks than cores."""
+    """Return the speed of every rank, flop/s: that of a core, or less if a host has more ranks than cores."""
     parts = core_parts(platform, placement)
     return [platform.host(name).speed_flops * part for name, part in zip(placement, parts, strict=True)]
 

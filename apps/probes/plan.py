@@ -16,10 +16,10 @@ class Measurement:
     """The result of a plan."""
 
     times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from the start until the answer has arrived
-    node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
+    node_s: float  # occupied nodes times their time: two nodes for a single message, else all of the plan
     wall_s: float  # of this computer
     energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
-    # Ends that hold 90 % of such medians, relative to one of them; None: it was not repeated.
+    # Bounds that contain 90 % of such medians, relative to one of them; None: it was not repeated.
     scatter: tuple[float, ...] | None = field(default=None, metadata={"may_be_absent": True})
 
 
@@ -28,7 +28,7 @@ class Plan(Protocol):
 
     @property
     def measured(self) -> str:
-        """Name of the things that are measured, for readers: messages, say."""
+        """Name of the measured things for messages, such as "messages"."""
 
     @property
     def platform(self) -> Platform:
@@ -40,11 +40,11 @@ class Plan(Protocol):
 
     @property
     def machine(self) -> RealMachine | None:
-        """The real machine that carries it out; None: it is simulated."""
+        """The real machine that executes it; None: it is simulated."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Changes of the platform during the experiments, for the hosts that take part."""
+        """Changes of the platform during the experiments, for the participating hosts."""
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
@@ -56,7 +56,7 @@ class Plan(Protocol):
         """Raise ValueError if a result that was read from a file is not one of this plan."""
 
     def carry_out(self, *, time_limit_s: float | None = None, stop: threading.Event | None = None) -> Measurement:
-        """Carry out the plan, in simulation or on its machine, and return its result.
+        """Execute the plan, in simulation or on its machine, and return its result.
 
         Args:
             time_limit_s: Wall time that each simulation may take, s; None: any.
@@ -70,12 +70,12 @@ class Plan(Protocol):
 
 
 def carry_out(plan: Plan, *, time_limit_s: float | None = None, stop: threading.Event | None = None) -> Measurement:
-    """Carry out any plan; see ``Plan.carry_out``."""
+    """Execute any plan; see ``Plan.carry_out``."""
     return plan.carry_out(time_limit_s=time_limit_s, stop=stop)
 
 
 def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) -> None:
-    """Raise ValueError unless a result has so many times of each experiment, and so many energies."""
+    """Raise ValueError unless a result has these numbers of times by experiment, and of energies."""
     nranks_seen = [len(times) for times in measured.times_s]
     if nranks_seen != list(counts):
         raise ValueError(

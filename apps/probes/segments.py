@@ -1,7 +1,7 @@
 """Curves of times against sizes: pieces of straight lines, none of which falls, fitted to noisy points.
 
-Errors count relatively: a line is fitted to the logarithms of the times.  The number of pieces is the smallest whose
-error on points that were left out is as small as that of any other number, up to its standard error.
+Errors are relative: lines are fitted to the logarithms of the times.  The number of pieces is the smallest whose error
+on left-out points is within one standard error of the best.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Array: TypeAlias = NDArray[np.float64]
 MOST_SEGMENTS = 12
 FEWEST_POINTS = 4  # in a segment
 _FOLDS = 5
-_WINDOW = 5  # points of the running median, which tells outliers
-_OUTLIER = 3.0  # standard deviations from the running median, beyond which a point counts no more
+_WINDOW = 5  # points of the running median, which identifies outliers
+_OUTLIER = 3.0  # standard deviations from the running median beyond which a point is an outlier
 _GOOD_ENOUGH = 0.005  # mean relative error that needs no further segments
-_SLACK = 0.1  # share of the error by which more segments have to be better
-_L1_SCALE = 0.02  # relative errors above it count linearly, as a median's do
+_SLACK = 0.1  # relative improvement needed for more segments
+_L1_SCALE = 0.02  # larger relative errors count linearly, as for a median
 MOST_SIMPLIFIED = 0.03  # relative error of a simplified curve
 _SAMPLES = 9  # sizes at which a smooth function is sampled in each part
 _MOST_PLACES = 300  # points between which a curve may break; of more, evenly spread ones are taken
@@ -242,7 +242,7 @@ def _line(x: Array, y: Array, least_per_byte_s: float) -> tuple[float, float]:
         line = parameters[0] + (parameters[1] + floor) * x / scale_bytes
         return np.asarray(np.log(np.maximum(line, 1e-12)) - np.log(y / scale_s))
 
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import least_squares
 
     done = least_squares(

@@ -19,7 +19,7 @@ from platforms.simgrid.repairs import loaded_first
 
 
 def check_ready(platform: Platform, hosts: Iterable[str]) -> None:
-    """Check that SimGrid is there, and that the platform has the hosts under names that smpirun can pass.
+    """Check that SimGrid is installed, and that the platform has the hosts under names that smpirun can pass.
 
     Raises:
         UserError: One of these is not so.
@@ -42,7 +42,7 @@ def run_simulated(
     energy: Sequence[str] = (),
     time_limit_s: float | None = None,
 ) -> Finished:
-    """Run a probe under SMPI and return its end, whatever it was.
+    """Run a probe under SMPI and return how it ended.
 
     Args:
         program: The executable.

@@ -16,7 +16,7 @@ class DynamicNames:
 
     needed: frozenset[str]  # libraries, as the file names them
     defined: frozenset[str]
-    undefined: frozenset[str]  # what other libraries are to define
+    undefined: frozenset[str]  # expected from other libraries
 
 
 def dynamic_names(binary: Path) -> DynamicNames:
@@ -24,7 +24,7 @@ def dynamic_names(binary: Path) -> DynamicNames:
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is no 64-bit ELF file, or it is cut off.
+        ValueError: It is not a 64-bit ELF file, or it is cut off.
     """
     content = binary.read_bytes()
     if content[:5] != b"\x7fELF\x02":

@@ -1,7 +1,7 @@
-"""The kernels of this project: one folder per kernel, which holds everything that is known about it.
+"""The kernels of this project: one folder per kernel, with everything known about it.
 
-``kernel.toml`` describes the kernel.  What else is known stands in further files of the folder, which are found by
-their names: a predictor that has a declaration of its own for kernels asks ``kernels_with`` for its file.
+``kernel.toml`` describes the kernel.  Further files of the folder are found by their names: a predictor with its own
+declarations for kernels finds their files by ``kernels_with``.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Kernel:
     most_size: int = _MOST_SIZE  # largest N that the kernel takes
     calibration_size: int | None = None  # the N that ``gridval program speed`` times
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # besides N, with their defaults
-    any_ranks: bool = True  # False: rules.py has a rule for the number of ranks
+    any_ranks: bool = True  # False: rules.py restricts the number of ranks
     uniform: bool = False  # every iteration but the last does the same (tests/apps/programs/test_uniform.py)
     takes_shares: bool = False  # its data can be cut into unequal shares (apps/traffic/shares.py)
     has_iterations_table: bool = False  # iterations.csv gives the iterations for N and ranks
     traffic: str | None = None  # one of kernel_file.TRAFFIC, what traffic.py declares; None: there is no such file
-    calibration_iterations: int | None = None  # enough to be timed where iterations are alike; None: all
+    calibration_iterations: int | None = None  # number that suffices for timing if iterations are alike; None: all
     solo_iterations: int | None = (
         None  # the same, for ranks that run the kernel for themselves (apps/measuring/solo.py)
     )
@@ -73,7 +73,7 @@ class Kernel:
 
     @property
     def reference(self) -> Path | None:
-        """Python module that computes the reference results for mode ``verify``; None where they are published."""
+        """Python module that computes the reference results for mode ``verify``; None if they are published."""
         return self.file("reference.py")
 
     @property
@@ -87,9 +87,9 @@ class Kernel:
         return path if path.is_file() else None
 
     def optional(self, module: str, name: str) -> Any:
-        """Return what a Python module in the kernel's folder has under a name; None if there is no such module or name.
+        """Return an object of a Python module in the kernel's folder; None if there is no such module or name.
 
-        The folders of the kernels are above this room: nothing is imported from them before it is asked for.
+        The kernels' folders are above this room in the import order: their modules are imported at first use.
         """
         return _declared(self.name, module, name) if self.file(f"{module}.py") else None
 

@@ -25,8 +25,8 @@ def check_values(path: Path, data: Mapping[str, Any]) -> None:
         if not fits(value):
             raise KernelError(str(path), f"{key} = {_short(value)} does not fit", f"Give {wanted}")
     for key, file in (("bytes_per_flop", IN_RULES), ("ranks", IN_RULES), ("traffic", "traffic.py")):
-        told = key in data and (file != IN_RULES or data[key] == file)
-        if told and not (path.parent / file).is_file():
+        declared = key in data and (file != IN_RULES or data[key] == file)
+        if declared and not (path.parent / file).is_file():
             raise KernelError(str(path), f"{key} = {data[key]!r}, and there is no {file} beside it", f"Add {file}")
     if "traffic" not in data and (path.parent / "traffic.py").is_file():
         raise KernelError(str(path), "there is a traffic.py beside it, and no key traffic", f"Give {_listed(TRAFFIC)}")
@@ -78,7 +78,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "iterations_table": (lambda value: isinstance(value, bool), "true or false"),
     "uniform": (lambda value: isinstance(value, bool), "true or false"),
     "shares": (lambda value: isinstance(value, bool), "true or false"),
-    "ranks": (lambda value: value == IN_RULES, f"{IN_RULES!r}, or nothing where any number will do"),
+    "ranks": (lambda value: value == IN_RULES, f"{IN_RULES!r}, or nothing if any number will do"),
     "traffic": (lambda value: value in TRAFFIC, _listed(TRAFFIC)),
     "size": (_text, "the name of the parameter N"),
     "most_size": (_positive, "a whole number above 0"),

@@ -14,7 +14,7 @@ from apps.programs.elf import DynamicNames, dynamic_names
 from platforms.simgrid.child import clean_environment
 from platforms.simgrid.installed import library_folders
 
-SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")  # libraries of packages, told apart by time and size
+SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")  # libraries of packages, identified by time and size
 _TIME_LIMIT_S = 60.0
 _SHARED = ("libsimgrid.so", "ld-linux", "libc.so", "libm.so", "libgcc_s.so", "libstdc++.so")
 _LINE = re.compile(r"^\s*(?:(?P<name>\S.*?) => )?(?P<path>/.*?|not found)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
@@ -23,7 +23,7 @@ _LINE = re.compile(r"^\s*(?:(?P<name>\S.*?) => )?(?P<path>/.*?|not found)(?: \(0
 def libraries(binary: Path) -> dict[str, str]:
     """Return the fingerprint of every shared library that the loader finds for a binary; "missing" for the others.
 
-    It looks where it looks in a run: in RPATH, LD_LIBRARY_PATH and the system's folders, and for LD_PRELOAD.
+    It searches the same places as in a run: RPATH, LD_LIBRARY_PATH and the system's folders, and for LD_PRELOAD.
 
     Raises:
         KernelError: The libraries cannot be listed.

@@ -45,14 +45,14 @@ _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
 
 class Timer(Protocol):
-    """The readings of a clock that bound the time which a program prints (apps/programs/printed_time.py)."""
+    """The clock readings that bound the time printed by a program (apps/programs/printed_time.py)."""
 
     @property
     def rank(self) -> int | None:
         """The rank whose time is printed, or None for the longest time of all ranks."""
 
     def settings(self, iterations: int) -> dict[str, str]:
-        """Return the recorder's settings for a run of so many iterations."""
+        """Return the recorder's settings for a run of a number of iterations."""
 
 
 class NativeMpi(Protocol):
@@ -68,7 +68,7 @@ class NativeMpi(Protocol):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Versions and states of libraries that decide what a script does."""
+        """Versions and states of libraries that determine a script's behaviour."""
 
     @property
     def library(self) -> Path:
@@ -104,13 +104,13 @@ class UserProgram:
     read_hash: str | None = field(default=None, compare=False)
     simulated: bool = True  # SimGrid can run it; False: a program that uses an ordinary MPI
     native: NativeMpi | None = None  # that MPI, where it is one of this computer
-    recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
+    recorded: bool = False  # only its recording is known (predictor/evidence/given.py): it cannot be run
     flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
     status: int = 0  # exit status of a run that succeeds
-    # Functions whose answers vary from run to run, and of which the user says that the course does not depend on them.
+    # Functions whose results vary from run to run, but do not affect the course according to the user.
     assumed: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()  # files in the folder of a run: name, and text with PLACEHOLDER
-    # Text of its output with {time} in the place of the time that counts; None: that of its timed section.
+    # Text of its output with {time} in place of the time to use; None: the time of its timed section.
     time_from: str | None = None
     # The readings of a clock that bound it (apps/runs/timer.py); None: not known yet.
     timer: Timer | None = field(default=None, compare=False)
@@ -129,7 +129,7 @@ class UserProgram:
 
     @property
     def takes_shares(self) -> bool:
-        """True if the arguments say how the data are divided."""
+        """True if the arguments contain the division of the data."""
         return any(SHARES in argument for argument in self.arguments)
 
     def arguments_for(self, iterations: int, shares: Sequence[float]) -> tuple[str, ...]:
@@ -193,9 +193,9 @@ def read_program(
         real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
         flags: More arguments of the compiler, for a source.
         status: The exit status of a run that succeeds.
-        assumed: Functions whose answers vary, on which its course does not depend.
+        assumed: Functions whose results vary without affecting its course.
         files: Files in the folder of a run, as NAME=TEMPLATE or TEMPLATE: the template with ``{iterations}`` replaced.
-        time_from: Text of its output with ``{time}`` in the place of the time that counts.
+        time_from: Text of its output with ``{time}`` in place of the time to use.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -272,24 +272,24 @@ def executable(program: UserProgram) -> Path:
 
 
 def watch(included: Container[Path]) -> Any:
-    """Return what watches the build of a source whose files ``included`` are known; None without that add-on."""
+    """Return a watcher for the build of a source with the known files ``included``; None without that add-on."""
     return provided(_WATCHED).WatchedBuild(included) if is_there(_WATCHED) else None
 
 
 def built_from(executable: Path) -> dict[str, str] | None:
-    """Return the state of the other files that decided an executable; None where they could not be observed."""
+    """Return the state of the other files that determined an executable; None if they could not be observed."""
     files: dict[str, str] | None = provided(_WATCHED).opened_by_build(executable) if is_there(_WATCHED) else {}
     return files
 
 
 def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the flags that stand before the source, and those of libraries, which stand behind it."""
+    """Return the flags before the source, and the library flags after it."""
     libraries = [flag for flag in flags if flag.startswith("-l")]
     return [flag for flag in flags if flag not in libraries], libraries
 
 
 def check_unchanged(program: UserProgram) -> dict[Path, str]:
-    """Check that a program, with all that belongs to it, is still the one that was read.
+    """Check that a program and its files have not changed since they were read.
 
     Returns:
         The fingerprints of the files that a source includes (platforms/simgrid/includes.py); none for other programs.
@@ -325,14 +325,14 @@ def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
 
 def _check_iterations(program: UserProgram) -> None:
     texts = (*program.arguments, *(text for _, text in program.files))
-    told = any(PLACEHOLDER in text for text in texts)
-    if told and program.iterations is None:
+    has_placeholder = any(PLACEHOLDER in text for text in texts)
+    if has_placeholder and program.iterations is None:
         problem = f"they contain {PLACEHOLDER}, but the number of iterations of a full run is not given"
         where = "--program-args" if any(PLACEHOLDER in word for word in program.arguments) else "--program-file"
         raise OptionError(where, problem, "Give --program-iterations N too")
     if program.iterations is not None:
         where = f"--program-iterations {program.iterations}"
-        if not told:
+        if not has_placeholder:
             problem = "neither arguments nor files contain it" if program.files else "the arguments do not contain it"
             remedy = f"Write {PLACEHOLDER} in --program-args, or in an input file (--program-file)"
             raise KernelError(where, problem, remedy)
@@ -407,5 +407,5 @@ def _content_hash(
         environment.append(str(path.absolute()))
     names = [os.path.relpath(file, path.parent) if not is_system(file) else str(file) for file in included]
     names[0] = path.suffix  # a copy under another name is the same program
-    told = [*compiler_stamps(find_compiler(compiler)), *FLAGS, *flags, environment, names, [*included.values()]]
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+    hashed = [*compiler_stamps(find_compiler(compiler)), *FLAGS, *flags, environment, names, [*included.values()]]
+    return hashlib.sha256(repr(hashed).encode()).hexdigest()

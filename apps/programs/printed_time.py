@@ -1,4 +1,4 @@
-"""The time that a program prints itself: where it stands in the output, and which readings of a clock bound it."""
+"""The time printed by a program: its place in the output, and the clock readings that bound it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Printed:
     digit_s: float  # the worth of its last digit
 
     def is_near(self, time_s: float) -> bool:
-        """Tell whether a time is the printed one, as far as its digits tell."""
+        """Return whether a time equals the printed one, within its digits."""
         return abs(time_s - self.time_s) <= self.digit_s * (1 + 1e-9) + 1e-9 * abs(self.time_s)
 
 
 @dataclass(frozen=True)
 class Timer:
-    """The readings of a clock between which the printed time passes; each is a number for no iterations, and for each.
+    """The clock readings that bound the printed time; each number has a constant part, and a part per iteration.
 
     The number of a reading or of a collective in a run of n iterations is ``base + n * slope``.
     """
@@ -42,7 +42,7 @@ class Timer:
     simulated: bool  # both readings are of the simulated time, so that the program prints it
 
     def settings(self, iterations: int) -> dict[str, str]:
-        """Return the recorder's setting for a run of so many iterations (recorder/timer.c)."""
+        """Return the recorder's setting for a run of a number of iterations (recorder/timer.c)."""
         first, last, begin, end = (
             base + slope * iterations for base, slope in (self.first, self.last, self.begin, self.end)
         )

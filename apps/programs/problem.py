@@ -113,13 +113,13 @@ class Problem:
         return replace(self, shares=tuple(share / total for share in shares))
 
     def program_arguments(self, iterations: int, nranks: int) -> tuple[str, ...]:
-        """Return the arguments of the user's own program on so many ranks; empty for a kernel."""
+        """Return the arguments of the user's own program on this number of ranks; empty for a kernel."""
         if self.program is None:
             return ()
         return self.program.arguments_for(iterations, self.shares or (1 / nranks,) * nranks)
 
     def allows(self, nranks: int) -> bool:
-        """Return whether the kernel's own rule allows so many ranks; every number is allowed for the user's program."""
+        """Return whether the kernel's rule allows this number of ranks; the user's program may run on any."""
         if self.program is not None:
             return True
         return allows(named_kernel(self.name), dict(self.params), nranks)
@@ -186,7 +186,7 @@ def sized_problem(kernel_name: str, size: int, /, **parameters: Value) -> Proble
 
 
 def shortened(kernel: Kernel, size: int, iterations: int | None) -> Problem:
-    """Return the problem of size N with so many iterations; None: with as many as it has by default."""
+    """Return the problem of size N with a number of iterations; None: the default number."""
     parameter = kernel.iterations_parameter
     fewer = {} if iterations is None or parameter is None else {parameter: iterations}
     return sized_problem(kernel.name, size, **fewer)

@@ -27,7 +27,7 @@ def bytes_per_flop(kernel: Kernel, params: Mapping[str, Any]) -> float:
 
 
 def allows(kernel: Kernel, params: Mapping[str, Any], nranks: int) -> bool:
-    """Return whether the kernel's own rule allows so many ranks."""
+    """Return whether the kernel's own rule allows this number of ranks."""
     return kernel.any_ranks or bool(kernel.needed(_MODULE, "allows")(params, nranks))
 
 

@@ -1,4 +1,4 @@
-"""Farms in a recording: ranks that serve whoever comes first, so that the course depends on the speeds of the hosts."""
+"""Farms in a recording: ranks that serve requests in order of arrival, so the course depends on host speeds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from apps.recording.events import FROM_ANY, Kind, Recording
 
 
 def answers_in_turn(recording: Recording) -> int:
-    """Return how many messages from any source, of several senders of one rank, are answered before the next one.
+    """Return how many messages from any source, with several senders per receiver, are answered before the next.
 
-    The receiver then decides what the sender does by the order in which messages come, as the master of a farm does.
-    Receives from any source that are not answered, or whose tag names the sender, decide nothing.
+    The arrival order of messages then decides what each sender does next, as with the master of a farm.  It does not
+    for receives from any source that are not answered, or whose tag names the sender.
     """
     return sum(_of_rank(events) for events in recording.events)
 

@@ -29,12 +29,12 @@ MOMENT = np.dtype(
         ("self_messages", "i8"),
         ("self_bytes", "i8"),
         ("calls", "i8", len(Op)),  # by collective
-        ("call_bytes", "i8", len(Op)),  # by collective; for an all-to-all everything that the rank sends
+        ("call_bytes", "i8", len(Op)),  # by collective; for all-to-all: everything the rank sends
         ("energy_j", "f8"),  # energy of the host, as in apps.results.record.IterationEnergy; 0: not counted
-        ("hash", "u8"),  # of all calls and injected computation since the mark before (recorder/hashes.c)
-        ("timed", "i8"),  # observations of the time on which the program's course may depend
-        ("clocks", "i8"),  # those among them that are readings of a clock
-        ("looked_s", "f8"),  # simulated time that looks for messages have taken
+        ("hash", "u8"),  # of all calls and injected computation since the previous mark (recorder/hashes.c)
+        ("timed", "i8"),  # observations of the time that may affect the program's course
+        ("clocks", "i8"),  # those of them that are clock readings
+        ("polled_s", "f8"),  # simulated time taken by polls
     ]
 )
 
@@ -66,7 +66,7 @@ def difference(before: np.void, after: np.void) -> npt.NDArray[np.void]:
 
 
 class Incomplete(Exception):
-    """A run whose files lack the events of some ranks; the message names them."""
+    """The files of a run lack the events of some ranks; the message names them."""
 
 
 def read_moments(folder: Path, nranks: int) -> tuple[npt.NDArray[np.void], ...]:
@@ -75,19 +75,19 @@ def read_moments(folder: Path, nranks: int) -> tuple[npt.NDArray[np.void], ...]:
     If a program marks no START, its timed section lasts from MPI_Init to MPI_Finalize.
 
     Raises:
-        Incomplete: The files of some ranks are missing or not whole.
+        Incomplete: The files of some ranks are missing or incomplete.
     """
     return _framed(by_rank(folder, nranks, "moments", MOMENT), [slice(None)] * nranks)
 
 
 def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
-    """Return the recording that the recorder has written to a folder.
+    """Return the recording that the recorder wrote to a folder.
 
-    It differs from the definition of a recording in one point: the amount of every event other than COMPUTE is the time
-    that the rank has spent computing so far, s (see ``without_clocks``).
+    It differs from the definition of a recording in one point: the amount of every event other than COMPUTE is the
+        computation time of the rank so far, s (see ``without_clocks``).
 
     Raises:
-        Incomplete: The files of some ranks are missing or not whole.
+        Incomplete: The files of some ranks are missing or incomplete.
     """
     events = by_rank(folder, nranks, "events", EVENT)
     if (folder / "0.communicators").is_file():
@@ -118,10 +118,10 @@ def _numbers_by_line(path: Path) -> tuple[tuple[int, ...], ...]:
 
 
 def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
-    """Return the members of each communicator, and give the events of all ranks the same numbers for them.
+    """Return the members of each communicator, and renumber communicators consistently in the events of all ranks.
 
-    Each rank has numbered its communicators itself; a hash before the members tells which are the same (recorder.h).
-    Raise Incomplete for a broken file.
+    Each rank numbers its communicators itself; a hash before the members shows which are the same (recorder.h). Raise
+    Incomplete for a broken file.
     """
     numbers: dict[int, int] = {}
     members: list[tuple[int, ...]] = []
@@ -140,7 +140,7 @@ def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) 
 
 
 def _merged_paths(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
-    """Return the paths of calls, which each rank has numbered itself, and give all events the same numbers for them."""
+    """Return the call paths, and renumber them consistently in all events; each rank numbered them itself."""
     numbers: dict[tuple[int, ...], int] = {}
     for rank, row in enumerate(events):
         own = _numbers_by_line(folder / f"{rank}.sites")
@@ -149,9 +149,9 @@ def _merged_paths(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple
 
 
 def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:
-    """Return the host's energy at the rank's last end of computation before each event of ``read_events``, J, by rank.
+    """Return the host's energy at the latest end of a computation before each event of ``read_events``, J, by rank.
 
-    The array of a rank is empty if the energy of its host is not counted.
+    The array of a rank is empty if the energy of its host is not measured.
     """
     rows = by_rank(folder, recording.nranks, "energies", np.dtype(np.float64))
     cut = [(len(row) - len(events)) // 2 for row, events in zip(rows, recording.events, strict=True)]  # as in _framed
@@ -167,7 +167,7 @@ def without_clocks(recording: Recording) -> Recording:
 
 
 def by_rank(folder: Path, nranks: int, what: str, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], ...]:
-    """Return an array of each rank from the files that the recorder has written to a folder.
+    """Return an array of each rank from the files that the recorder wrote to a folder.
 
     Raises:
         Incomplete: The files of some ranks are missing.
@@ -268,7 +268,7 @@ def _parts(row: npt.NDArray[Any], ends: npt.NDArray[np.int64]) -> tuple[npt.NDAr
 
 
 def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an archive.  Raise ValueError if their types are not those that ``to_bytes`` writes."""
+    """Return the arrays of an archive.  Raise ValueError if their types differ from those written by ``to_bytes``."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked_bytes = sum(member.file_size for member in archive.infolist())
@@ -278,7 +278,7 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
                 _check_length(archive, name)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             columns = {name: np.asarray(file[name]) for name in _COLUMNS}
-    except MemoryError:  # no fault of the archive: the lengths of its arrays have been checked
+    except MemoryError:  # not caused by the archive: the lengths of its arrays have been checked
         raise
     except Exception as err:  # NumPy and zipfile do not document what they raise for a broken archive
         raise ValueError(f"not a recording: {err}") from err
@@ -297,4 +297,4 @@ def _check_length(archive: zipfile.ZipFile, name: str) -> None:
             raise ValueError(f"{name}: not NumPy's format 1.0")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     if math.prod(shape) * dtype.itemsize > member.file_size:
-        raise ValueError(f"{name}: its header promises {shape} of {dtype}, but the file ends before")
+        raise ValueError(f"{name}: its header promises {shape} of {dtype}, but the file is shorter")

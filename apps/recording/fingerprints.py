@@ -1,7 +1,7 @@
-"""Fingerprints of iterations: hashes of everything that the ranks do in them, which show whether they are alike.
+"""Fingerprints of iterations: hashes of everything the ranks do in them, which show whether iterations are alike.
 
-A fingerprint has no times: a program that does the same has the same fingerprints on every platform.  The recorder
-makes the hashes (apps/recording/recorder/hashes.c).
+A fingerprint contains no times: a program that behaves the same has the same fingerprints on every platform.  The
+recorder computes the hashes (apps/recording/recorder/hashes.c).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from apps.recording.files import MOMENT, by_rank, difference, read_moments
 from apps.recording.iterations import Iterations
 from apps.results.steady.period import Pattern
 
-MOST_TIMED = 1  # one reading of the clock tells no duration; of more, the program's course may depend on the time
+MOST_TIMED = 1  # one clock reading shows no duration; with more, the program's course may depend on the time
 _MOST_PERIOD = 1024
 _CLOCK, _PASSED = 23, 26  # items of a reading of a clock, and of other observations of the time (recorder.h)
 
@@ -30,17 +30,17 @@ _CLOCK, _PASSED = 23, 26  # items of a reading of a clock, and of other observat
 class Fingerprints:
     """The iterations of a run: one hash of each, over all ranks."""
 
-    iterations: npt.NDArray[np.uint64]  # of calls, without readings of clocks
-    with_readings: npt.NDArray[np.uint64]  # with the number of readings of clocks
-    frame: int  # hash of what precedes and what follows the iterations
-    timed: int  # most observations of the time by a rank up to the end of its last iteration
-    passed: int  # those among them that are no readings of a clock
+    iterations: npt.NDArray[np.uint64]  # of calls, without clock readings
+    with_readings: npt.NDArray[np.uint64]  # with the number of clock readings
+    frame: int  # hash of the parts before and after the iterations
+    timed: int  # largest number of observations of the time by a rank up to the end of its last iteration
+    passed: int  # those of them that are not clock readings
     totals: tuple[npt.NDArray[np.void], ...]  # counts of the timed section by rank: MOMENT
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Places at which the calls of a rank are cut into iterations of equal length."""
+    """Positions at which the calls of a rank are cut into iterations of equal length."""
 
     before: int  # calls before the first iteration
     first: int  # calls of the first iteration
@@ -49,7 +49,7 @@ class Cut:
 
 
 def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprints | None:
-    """Return the fingerprints of the marked iterations, or None where the ranks mark unequal numbers."""
+    """Return the fingerprints of the marked iterations, or None if the ranks mark different numbers."""
     ends = [np.flatnonzero(marks["op"] == Mark.ITERATION) for marks in moments]
     if len({len(end) for end in ends}) != 1 or not len(ends[0]):
         return None
@@ -59,7 +59,7 @@ def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprin
         others = np.delete(marks, end)
         combined = _mixed(combined ^ marks["hash"][end])
         for place, op, hashed in zip(np.delete(np.arange(len(marks)), end), others["op"], others["hash"], strict=True):
-            # Of the other marks, the moments before and after the iterations must be the same; none may be between.
+            # Other marks may only be before and after the iterations, and must be the same there.
             side = 0 if place < end[0] else 1 if place > end[-1] else 2
             frame = _mixed(frame ^ _mixed(np.uint64(op * 4 + side)) ^ (hashed if place else np.uint64(0)))
         timed = max(timed, int(marks["timed"][end[-1]]))
@@ -73,9 +73,9 @@ def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprin
 def fingerprints_of_calls(
     calls: Sequence[npt.NDArray[np.uint64]], cuts: Sequence[Cut], moments: Sequence[npt.NDArray[np.void]]
 ) -> Fingerprints | None:
-    """Return the fingerprints of the iterations into which the calls of each rank are cut.
+    """Return the fingerprints of iterations that are cut out of the calls of each rank.
 
-    None where the calls of a rank are not whole iterations, or the ranks have unequal numbers of them.
+    None if the calls of a rank do not form whole iterations, or the ranks have different numbers of iterations.
     """
     frame: Any = np.uint64(0)
     readings: Any = np.uint64(0)
@@ -105,7 +105,7 @@ def fingerprints_of_calls(
 
 
 def calls_without_clocks(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the hashes of the calls of a rank without its readings of clocks."""
+    """Return the hashes of the calls of a rank without its clock readings."""
     return calls[~_are_readings(calls)]
 
 
@@ -115,7 +115,7 @@ def _are_readings(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 
 
 def _readings_before(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Return how many readings of clocks precede each call of a rank that is none, and its end."""
+    """Return the number of clock readings before each other call of a rank, and before its end."""
     are = _are_readings(calls)
     so_far = np.append(0, np.cumsum(are))
     return np.append(so_far[:-1][~are], so_far[-1])
@@ -129,7 +129,7 @@ def read_calls(folder: Path, nranks: int) -> tuple[npt.NDArray[np.uint64], ...]:
 def cuts_at(folder: Path, recording: Recording, iterations: Iterations) -> tuple[Cut, ...] | None:
     """Return where the calls of each rank are cut, for iterations found in the recording in the same folder.
 
-    None where the iterations after the first have unequal numbers of calls.
+    None if the iterations after the first have different numbers of calls.
     """
     calls = read_calls(folder, recording.nranks)
     rows = by_rank(folder, recording.nranks, "hashed", np.dtype(np.int64))
@@ -138,7 +138,7 @@ def cuts_at(folder: Path, recording: Recording, iterations: Iterations) -> tuple
         events_of_program = row[(len(row) - len(events)) // 2 :]  # without the recorder's own marks, as in read_events
         places = events_of_program[starts]
         are_readings = _are_readings(all_calls)
-        places = places - np.append(0, np.cumsum(are_readings))[places]  # among the calls that read no clock
+        places = places - np.append(0, np.cumsum(are_readings))[places]  # counting only calls that read no clock
         lengths = np.diff(places)
         if len(set(lengths[1:].tolist())) != 1:
             return None
@@ -147,9 +147,9 @@ def cuts_at(folder: Path, recording: Recording, iterations: Iterations) -> tuple
 
 
 def pattern_of(iterations: npt.NDArray[np.uint64]) -> Pattern | None:
-    """Return the repetition of the iterations that the fewest of them show, or None where they do not repeat.
+    """Return the repetition found in the fewest iterations, or None if they do not repeat.
 
-    At most half of the iterations show it; the last may differ from all.
+    At most half of the iterations are used to find it; the last one may differ from all others.
     """
     row, best = iterations[:-1], None
     for period in range(1, min(_MOST_PERIOD, len(row) // 4) + 1):
@@ -161,10 +161,10 @@ def pattern_of(iterations: npt.NDArray[np.uint64]) -> Pattern | None:
 
 
 def departure(short: Fingerprints, full: Fingerprints, *, clock_is_harmless: bool = False) -> str | None:
-    """Return how a shorter run differs from the beginning and the end of a full one; None: it does not.
+    """Return how a shorter run differs from the beginning and the end of a full one; None: not at all.
 
-    Readings of clocks make no difference.  ``clock_is_harmless``: the course was seen not to depend on the simulated
-    time that the program reads.
+    Clock readings are ignored.  ``clock_is_harmless``: the course is known not to depend on the simulated time that the
+    program reads.
     """
     count = len(short.iterations)
     if max(fingerprints.passed if clock_is_harmless else fingerprints.timed for fingerprints in (short, full)) > (
@@ -172,9 +172,9 @@ def departure(short: Fingerprints, full: Fingerprints, *, clock_is_harmless: boo
     ):
         return "its course may depend on the time, which it reads or waits for"
     if not np.array_equal(short.iterations[: count - 1], full.iterations[: count - 1]):
-        return "its first iterations are others than in a full run"
+        return "its first iterations differ from those of a full run"
     if short.iterations[-1] != full.iterations[-1] or short.frame != full.frame:
-        return "it begins or ends otherwise than a full run"
+        return "it begins or ends differently from a full run"
     return None
 
 
@@ -190,7 +190,7 @@ def to_bytes(calls: Sequence[npt.NDArray[np.uint64]], moments: Sequence[npt.NDAr
 def from_bytes(
     content: bytes,
 ) -> tuple[tuple[npt.NDArray[np.uint64], ...], tuple[npt.NDArray[np.void], ...]] | None:
-    """Return the calls and the moments by rank from an archive; None where it is none of this version."""
+    """Return the calls and the moments by rank from an archive; None if it has another version."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             calls, moments = file["calls"], file["moments"].view(MOMENT)
@@ -221,6 +221,6 @@ def _mixed(value: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
 
 
 def _sum(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return one hash of each row, in which the order counts."""
+    """Return one hash of each row, which depends on the order."""
     weights = _mixed(np.arange(rows.shape[-1], dtype=np.uint64)) | np.uint64(1)
     return np.asarray((rows * weights).sum(axis=-1, dtype=np.uint64))

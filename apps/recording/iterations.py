@@ -1,4 +1,4 @@
-"""Detection of a program's iterations by repetition in its recording, for programs that do not mark them."""
+"""Detect iterations by repetition in a recording, for programs that do not mark them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from apps.recording.events import EVENT, Kind, Mark, Recording
 LEAST_REPEATS = 3
 LEAST_SHARE = 0.5  # share of a rank's calls in the timed section that must repeat
 FLOPS_TOLERANCE = 0.01  # relative difference of the flops between two calls, from one iteration to the next
-_ELAPSED_FLOPS = 1e9  # per second that passes at the same speed on every host, where flops are compared
+_ELAPSED_FLOPS = 1e9  # per second spent at the same speed on every host, for comparisons with flops
 _SYMBOLS_TRIED, _LAGS_TRIED = 12, 48
 _MOST_KEYS = 1 << 62
 
@@ -32,7 +32,7 @@ class _Repeat:
     first: int
     length: int
     lag: int
-    computes_last: bool = False  # what it computes before its first call ends the iteration before
+    computes_last: bool = False  # its computation before its first call belongs to the previous iteration
 
     @property
     def count(self) -> int:
@@ -46,8 +46,8 @@ def find_iterations(
 
     An iteration is a sequence that repeats at least ``least`` times in a row: the same calls with the same partners,
     tags, sizes and communicators, and between them the same flops within ``flops_tolerance`` (ignored for measured
-    computation).  The calls before and after the repetition, at most half of all calls, belong to no iteration.  A
-    program's iteration that consists of k equal parts on all ranks is found as k iterations.
+    computation).  The calls before and after the repetition, at most half of all calls, belong to no iteration.  An
+    iteration that consists of k equal parts on all ranks is found as k iterations.
     """
     ranks = [_Calls(recording, rank, flops_tolerance) for rank in range(recording.nranks)]
     repeats: list[_Repeat] = []
@@ -56,7 +56,7 @@ def find_iterations(
         if repeat is None:
             return None
         repeats.append(repeat)
-    # If the iteration of a rank consists of equal parts, the rank has several times as many repeats as the others.
+    # If the iteration of a rank consists of equal parts, the rank repeats several times as often as the others.
     fewest = min(repeat.count for repeat in repeats)
     whole = [replace(repeat, lag=repeat.lag * max(1, round(repeat.count / (fewest + 0.5)))) for repeat in repeats]
     count = min(repeat.count for repeat in whole)
@@ -67,7 +67,7 @@ def find_iterations(
     return Iterations(count, tuple(starts))
 
 
-def told_apart(recording: Recording, iterations: int) -> Iterations | None:
+def split_iterations(recording: Recording, iterations: int) -> Iterations | None:
     """Return the iterations of a recording whose number is known, or None if the repetition does not fit that number.
 
     An iteration may consist of equal parts, and the calls before the loop may look like an iteration.  The first
@@ -147,7 +147,7 @@ class _Calls:
         begins = np.concatenate([[first + 1], self.at[:-1] + 1]) if len(self.at) else self.at
         self.flops = flops[self.at] - flops[begins]
         other = np.maximum.accumulate(np.where(computes | elapses, 0, np.arange(1, len(events) + 1)))
-        self.computes = np.append(0, other)[self.at]  # index at which a call begins, computation before it included
+        self.computes = np.append(0, other)[self.at]  # index at which a call begins, with the computation before it
         self.flops_tolerance = None if recording.measured else flops_tolerance
         self.end = int(last)
 
@@ -161,10 +161,10 @@ class _Calls:
         return None
 
     def _from_its_call(self, repeat: _Repeat) -> _Repeat:
-        """Return the repetition with the call before it, if that repeats but for what was computed before it.
+        """Return the repetition extended by the previous call, if that call repeats except for its computation.
 
-        Before the first iteration there is other computation; without this call, iterations would end inside a call
-        that is recorded as several events, such as MPI_Sendrecv.
+        The computation before the first iteration differs.  Without this call, iterations would end inside a call that
+        is recorded as several events, such as MPI_Sendrecv.
         """
         before = repeat.first - 1
         if before < 0 or not repeat.length or self.symbols[before] != self.symbols[before + repeat.lag]:
@@ -179,7 +179,7 @@ class _Calls:
         return after[np.minimum(places, len(self.at))]
 
     def _lags(self, least: int) -> list[int]:
-        """Return candidate lags, ascending: distances between equal calls, of the rarest frequent enough symbols."""
+        """Return candidate lags, ascending: distances between equal calls of the rarest frequent enough symbols."""
         values, counts = np.unique(self.symbols, return_counts=True)
         frequent = np.flatnonzero(counts >= least)
         lags: dict[int, None] = {}
@@ -212,7 +212,7 @@ def _symbols(recording: Recording, rank: int, at: npt.NDArray[np.int64]) -> npt.
     started = np.cumsum((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
     calls = events[at]
     columns = [calls[name].astype(np.int64) for name in ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes")]
-    # A WAIT is identified by how many operations ago its operation began, a vector collective by its counts.
+    # A WAIT is identified by the age of its operation, in operations; a vector collective by its counts.
     extra = np.where(calls["kind"] == Kind.WAIT, started[at] - calls["request"], 0)
     vectors = np.flatnonzero((calls["kind"] == Kind.COLLECTIVE) & (calls["request"] >= 0))
     contents: dict[bytes, int] = {}

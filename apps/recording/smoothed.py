@@ -1,4 +1,4 @@
-"""Recordings of real runs, whose computation scatters: a median stands where it repeats (apps/recording/work.py)."""
+"""Recordings of real runs with scattered computation times: repeated ones become medians (apps/recording/work.py)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _TELLING = ("kind", "mode", "op", "comm", "peer", "size_bytes")
 
 
 def smoothed(recording: Recording, speed_flops: float, iterations: int, *, shared: bool = False) -> Recording:
-    """Return a recording whose computation is a median where the calls around it repeat, with its possible error.
+    """Return a recording with medians as computation times if the calls around them repeat, with their possible error.
 
     Args:
-        recording: A recording of a run of so many iterations; 1: the program has none.
-        speed_flops: The speed by which its seconds became flops.
-        iterations: Number of iterations.
-        shared: Ranks have shared cores, and so their caches.
+        recording: A recording of a run of ``iterations`` iterations.
+        speed_flops: The speed that converted its seconds to flops.
+        iterations: Number of iterations; 1: the program has none.
+        shared: Ranks shared cores, and so caches.
     """
     measured = [_steps(events, speed_flops) for events in recording.events]
     work = measured_work(measured, iterations, simulated=False, shared=shared)
@@ -34,9 +34,9 @@ def smoothed(recording: Recording, speed_flops: float, iterations: int, *, share
 
 
 def _apart_rel(measured: npt.NDArray[np.void], kept: npt.NDArray[np.void], repeat: Repeat) -> float:
-    """Return how far a rank's computation is from that of the medians, where it was kept because its iterations differ.
+    """Return how far a rank's computation is from its medians, if it was kept because its iterations differ.
 
-    The program, or what else this computer was doing, may be the reason.
+    Either the program or other load on this computer may be the reason.
     """
     total_s = float(measured["time_s"].sum())
     if not repeat.count or total_s <= 0 or not np.array_equal(measured["time_s"], kept["time_s"]):

@@ -1,4 +1,4 @@
-"""Totals of what a run sends, which tell whether two runs of a program did the same."""
+"""Totals of what a run sends, which show whether two runs of a program did the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = "messages"
 _SAME = 1e-3  # relative: computation that differs by less is equal
-_SAME_S = 1e-6  # and s, per second of computation: what rounding leaves of a difference of times
+_SAME_S = 1e-6  # and s, per second of computation: rounding error of a difference of times
 _Counts = dict[str, tuple[int, int]]  # by kind of calls: calls and bytes
 
 
@@ -24,13 +24,13 @@ _Counts = dict[str, tuple[int, int]]  # by kind of calls: calls and bytes
 class Totals:
     """Calls and bytes of a run in its timed section, by kind: messages of all ranks, and each collective.
 
-    The calls of a collective are those of the rank that makes most, the bytes those of all ranks, as in a RunRecord.
+    The calls of a collective are those of the rank with the most, the bytes those of all ranks, as in a RunRecord.
     """
 
     kinds: _Counts
 
     def difference(self, other: Totals) -> str | None:
-        """Return the kind of calls in which the two differ most, in words; None where they are equal."""
+        """Return the kind of calls in which the two differ most, in words; None if they are equal."""
         differences = []
         for kind in dict.fromkeys((*self.kinds, *other.kinds)):
             ours, theirs = self.kinds.get(kind, (0, 0)), other.kinds.get(kind, (0, 0))
@@ -43,9 +43,9 @@ class Totals:
 
 
 def totals_of_recording(recording: Recording, iterations: int) -> Totals:
-    """Return the totals of a run of so many iterations, of which the recording may have fewer.
+    """Return the totals of a run of a number of iterations, even if the recording has fewer.
 
-    Those that it lacks are like its second one.
+    The missing ones are assumed to equal its second one.
     """
     return _totals(_of_events(events, recording.communicators, iterations) for events in recording.events)
 
@@ -56,7 +56,7 @@ def totals_of_moments(moments: Sequence[npt.NDArray[np.void]]) -> Totals:
 
 
 def computing_apart(recording: Recording, moments: Sequence[npt.NDArray[np.void]], speed_flops: float) -> str | None:
-    """Return how the computation of two runs differs most, in words; None where all ranks compute alike.
+    """Return the largest difference in computation of two runs, in words; None if all ranks compute alike.
 
     Args:
         recording: One run, recorded whole.

@@ -1,7 +1,7 @@
 """Activities under way in a simulation: the calls of its ranks, and the messages in flight.
 
-Iterations that end alike prove nothing while the network has more and more to do, as where messages are received long
-before they are waited for.  Only if all that is under way repeats too, the iterations go on as they are.
+Equal iteration times prove nothing while the network has more and more to do, for example if receives are posted long
+before the program waits for them.  Only if everything under way repeats too can the iterations be extrapolated.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class UnderWay:
     flights: npt.NDArray[np.void]  # by iteration: messages in flight at its end on rank 0, FLIGHT
 
     def drift_rel(self, period: Period, start: int = 0) -> float:
-        """Return by how much a period of iterations may get longer than it is, from what does not repeat in it.
+        """Return how much a period of iterations may grow, judged by what does not repeat in it.
 
-        A message that arrives later from period to period delays a rank in the end.  In flight are several messages,
-        of which one may account for the whole difference.  Infinity: other calls, or other messages.
+        A message that arrives later from period to period eventually delays a rank.  Of several messages in flight, one
+        may cause the whole difference.  Infinity: calls or messages differ.
 
         Args:
             period: Period of the iterations.
@@ -71,13 +71,13 @@ def _calls_rel(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64], 
 
 
 def under_way(notes: Path, recording: Recording, starts: Sequence[npt.NDArray[np.int64]] | None = None) -> UnderWay:
-    """Return what was under way in a run whose recording ``recording`` is in the folder ``notes``.
+    """Return what was under way in a run with the recording ``recording`` in the folder ``notes``.
 
     Args:
         notes: The recorder's folder; the run had RECORDER_FLIGHTS.
         recording: As ``read_events`` returns it.
-        starts: By rank, the index of the event with which each iteration begins, and the end of the last one; None:
-            those that the program marks.
+        starts: By rank, the index of the first event of each iteration, and the end of the last one; None: as marked by
+            the program.
     """
     rows = [_marked(events) for events in recording.events] if starts is None else starts
     (flights,) = by_rank(notes, 1, "flights", FLIGHT)
@@ -92,7 +92,7 @@ def under_way(notes: Path, recording: Recording, starts: Sequence[npt.NDArray[np
 
 
 def _marked(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """Return the start of the timed section and the ends of the iterations, which are the starts of the next ones."""
+    """Return the start of the timed section and the ends of the iterations, at which the next ones start."""
     op = np.where(events["kind"] == Kind.MARK, events["op"], -1)
     begin = np.flatnonzero(op == Mark.START)[:1]
     return np.concatenate([begin, np.flatnonzero(op == Mark.ITERATION)])

@@ -1,9 +1,9 @@
-"""The measured computation of a program: the seconds between two calls of each rank, as replays take them.
+"""The measured computation of a program: the seconds between two calls of each rank, as used by replays.
 
-The recorder times every computation of a run once (recorder/timing/work.c).  Where a rank's calls repeat, the
-computation at each place of the iteration is the median over the iterations, the first of which, the warm-up, stays as
-it was measured; ranks that call alike and differ by no more than the measurement scatters share their median.  Of
-several runs that call alike each step has its median.
+The recorder times every computation of a run once (recorder/timing/work.c).  If a rank's calls repeat, the computation
+at each place of the iteration is the median over the iterations; the first iteration, the warm-up, stays as measured.
+Ranks with equal calls that differ by no more than the measurement noise share their median.  For several runs with
+equal calls, each step is the median over the runs.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ STEP = np.dtype(
     [
         ("time_s", "f8"),
         ("check", "u8"),  # hash of the calls before and after
-        ("apart", "f8"),  # 1: the caches held what the rank uses (recorder/timing/apart.c); 0: what others used
+        ("apart", "f8"),  # 1: timed with warm caches (recorder/timing/apart.c); 0: after others used the caches
     ]
 )  # as in recorder/timing/work.c
-_LEAST_REPEATS = 4  # of an iteration: fewer are no base of a median
-_LEAST_SHARE = 0.5  # of a rank's calls that repeat
+_LEAST_REPEATS = 4  # of an iteration: fewer are too few for a median
+_LEAST_SHARE = 0.5  # of a rank's calls that must repeat
 _LAGS_TRIED = 4096
-_FOLDED_REL, _FOLDED_S = 0.3, 3e-4  # by which others' use of the caches makes a computation longer, at most
-_APART_REL, _APART_S = 0.03, 5e-9  # by which a correction may be wrong: a share of it, and the time of the clocks
-_CLOCK_S = 3e-8  # by which a time may be wrong that was not timed apart
-_FAR, _FAR_S = 1.5, 2e-5  # an iteration's computation is far above the median by this much of it, and this time
-_VARIES = 0.10  # share that iterations far above the median add to all, above which they are not alike
+_FOLDED_REL, _FOLDED_S = 0.3, 3e-4  # the most that others' use of the caches lengthens a computation
+_APART_REL, _APART_S = 0.03, 5e-9  # possible error of a correction: a share of it, and the time of the clocks
+_CLOCK_S = 3e-8  # possible error of a time that was not timed apart
+_FAR, _FAR_S = 1.5, 2e-5  # computation above the median by both this factor and this time is far above it
+_VARIES = 0.10  # iterations are not alike if those far above the median add more than this share to the total
 _DRIFTS = (
-    0.40  # relative change of computation above which iterations are not alike: caches and other processes scatter
+    0.40  # relative change of computation above which iterations are not alike; caches and other processes cause less
 )
-_DRIFT_S = 2e-7  # by which a computation may drift while the computer does other things
-_BLOCKS = 8  # of iterations, whose medians are compared
-_ONCE_REL = 0.045  # by which a time that was measured once may be wrong, where nothing else shows it
-_ALIKE_REL, _ALIKE_S = 0.05, 5e-8  # by which computations of several ranks differ that are the same
-_ERRORS = 6.0  # standard errors of a median by which ranks that compute the same may differ
+_DRIFT_S = 2e-7  # possible drift of a computation while the computer does other things
+_BLOCKS = 8  # blocks of iterations whose medians are compared
+_ONCE_REL = 0.045  # possible error of a time measured once, without other evidence
+_ALIKE_REL, _ALIKE_S = 0.05, 5e-8  # difference between equal computations of several ranks
+_ERRORS = 6.0  # difference between ranks that compute the same, in standard errors of a median
 
 
 @dataclass(frozen=True)
@@ -56,24 +56,24 @@ class Repeat:
 
 
 class Irregular(Exception):
-    """The steps of a shorter run cannot be told from those of the whole run."""
+    """The steps of a shorter run cannot be derived from those of the whole run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The computation of every rank of a run, in its order."""
+    """The computation of every rank of a run, in order."""
 
     steps: tuple[npt.NDArray[np.void], ...]  # dtype STEP, by rank
     repeats: tuple[Repeat, ...]  # by rank
-    iterations: int  # of the run that was timed; 1: a program without iterations
-    spread_rel: float  # by which the computation of a rank may be wrong, as far as what was timed shows, as a share
+    iterations: int  # of the timed run; 1: a program without iterations
+    spread_rel: float  # possible relative error of the computation of a rank, as shown by the timings
     uniform: bool = True  # every rank computes the same in all iterations but the first
     kept: bool = True  # in the store
 
     def of(self, iterations: int) -> tuple[npt.NDArray[np.void], ...]:
         """Return the steps of a run of fewer iterations.
 
-        Where iterations vary, those that are left have the mean of all but the first: they stand for the others too.
+        If iterations vary, each remaining one gets the mean of all but the first, so that it represents the others too.
 
         Raises:
             Irregular: The iterations do not consist of equal calls.
@@ -96,7 +96,7 @@ class Work:
 
 
 def _mean(steps: npt.NDArray[np.void], repeat: Repeat, iterations: int) -> npt.NDArray[np.void]:
-    """Return the steps in which every iteration but the first takes the mean time of these."""
+    """Return the steps with the time of every iteration but the first replaced by their mean."""
     if repeat.count < 2:
         return steps
     row, second, end = steps.copy(), repeat.first + repeat.lag, repeat.first + repeat.count * repeat.lag
@@ -108,12 +108,12 @@ def _mean(steps: npt.NDArray[np.void], repeat: Repeat, iterations: int) -> npt.N
 
 
 def _begins_later(repeat: Repeat, iterations: int) -> bool:
-    """Return whether the first iteration, the warm-up, is not among those that repeat: all of these are alike."""
+    """Return whether the repetition excludes the first iteration (the warm-up): all of its iterations are alike."""
     return _whole(repeat, iterations) % iterations > 0
 
 
 def _without(steps: npt.NDArray[np.void], repeat: Repeat, fewer: int, iterations: int) -> npt.NDArray[np.void]:
-    """Return the steps without ``fewer`` iterations, which are the last ones that repeat."""
+    """Return the steps without the last ``fewer`` iterations of the repetition."""
     removed, rest = divmod(fewer * repeat.count * repeat.lag, max(1, _whole(repeat, iterations)))
     if not repeat.count or rest or removed > (repeat.count - 1) * repeat.lag or removed % repeat.lag:
         raise Irregular
@@ -122,15 +122,15 @@ def _without(steps: npt.NDArray[np.void], repeat: Repeat, fewer: int, iterations
 
 
 def _whole(repeat: Repeat, iterations: int) -> int:
-    """Return how many iterations the repetition has: all of them, or all but the first or the last few."""
+    """Return the number of iterations in the repetition: all, or all but the first or the last few."""
     return repeat.count * max(1, round(iterations / repeat.count)) if repeat.count else 0
 
 
 def typical(works: Sequence[Work]) -> Work:
-    """Return the computation of several runs: the median of each step, where all of them call alike; else the first.
+    """Return the computation of several runs: the median of each step if their calls are equal, else the first run.
 
-    Memory lies elsewhere in each run, and so do the conflicts of the caches: how far the runs differ tells by how much
-    another one may.
+    Memory addresses, and so cache conflicts, differ from run to run: the spread of the runs shows how far another run
+        may deviate.
     """
     first = works[0]
     alike = [work for work in works if work.repeats == first.repeats and _calls_equal(work, first)]
@@ -154,11 +154,11 @@ def _calls_equal(work: Work, other: Work) -> bool:
 def measured_work(
     steps: Sequence[npt.NDArray[np.void]], iterations: int, *, simulated: bool = True, shared: bool = False
 ) -> Work:
-    """Return the computation to be replayed, from the steps of one run of so many iterations; 1: it has none.
+    """Return the computation to be replayed, from the steps of one run; 1 iteration: it has none.
 
     In a simulation other ranks use a rank's caches between its computations.  At places where some computations were
-    timed apart, those of all ranks that call alike take as much less as these; elsewhere the spread holds how much
-    longer they may be, as it does for real ranks that have ``shared`` their cores.
+    timed apart, those of all ranks with equal calls are shortened by the same factor; elsewhere the spread includes how
+    much too long they may be, as for real ranks that ``shared`` cores.
     """
     repeats = [_repeat(row["check"], iterations) for row in steps]
     rows = [row.copy() for row in steps]
@@ -191,14 +191,14 @@ def measured_work(
 
 @dataclass
 class _Places:
-    """The places of a rank's iteration; arrays have an item for each, and none where nothing repeats."""
+    """The places of a rank's iteration; arrays have an item for each, and none if nothing repeats."""
 
     repeat: Repeat
     middle_s: npt.NDArray[np.float64]  # median of the iterations but the first
     scatter_s: npt.NDArray[np.float64]  # standard error of one computation
-    left_s: npt.NDArray[np.float64]  # by which one computation may be wrong
+    left_s: npt.NDArray[np.float64]  # possible error of one computation
     alike: bool  # the iterations compute the same
-    known: npt.NDArray[np.bool_]  # the time is that of the rank alone
+    known: npt.NDArray[np.bool_]  # the time is that with warm caches
 
     @property
     def later(self) -> slice:
@@ -206,24 +206,24 @@ class _Places:
         return slice(self.repeat.first + self.repeat.lag, self.repeat.first + self.repeat.count * self.repeat.lag)
 
     def smooth(self, row: npt.NDArray[np.void], error: npt.NDArray[np.float64]) -> None:
-        """Put the medians into the steps, and their standard errors into ``error``, if the iterations are alike."""
+        """Write the medians to the steps, and their standard errors to ``error``, if the iterations are alike."""
         if self.alike and len(self.middle_s):
             times = self.repeat.count - 1
             row["time_s"][self.later] = np.tile(self.middle_s, times)
             error[self.later] = np.tile(1.2533 * self.scatter_s / np.sqrt(times), times)
 
     def settle(self, row: npt.NDArray[np.void]) -> None:
-        """Give the first of the iterations that repeat the time of the second, if the iterations are alike."""
+        """Set the time of the first repeated iteration to that of the second, if the iterations are alike."""
         if self.alike and len(self.middle_s):
             begin, second = self.repeat.first, self.repeat.first + self.repeat.lag
             row["time_s"][begin:second] = row["time_s"][second : second + self.repeat.lag]
 
     def unfold(self, row: npt.NDArray[np.void], place: int, ratios: npt.NDArray[np.float64]) -> None:
-        """Make the computation at a place as much shorter as those that were timed apart, by their ratios to others."""
+        """Shorten the computation at each place by the ratio of the times apart to the others."""
         self.known[place] = True
         self.left_s[place] -= _CLOCK_S - _APART_S
         ratio = float(np.quantile(ratios, 0.25))
-        if (ratio - 1) * float(self.middle_s[place]) > _CLOCK_S:  # what was copied has taken room in the caches
+        if (ratio - 1) * float(self.middle_s[place]) > _CLOCK_S:  # copied data occupied the caches
             return
         row["time_s"][self.later][place :: self.repeat.lag] *= ratio
         folded_s = float(self.middle_s[place])
@@ -232,18 +232,18 @@ class _Places:
         self.left_s[place] = min(left_s, max(float(self.left_s[place]), (1 - ratio) * folded_s))
 
     def off_s(self, row: npt.NDArray[np.void], *, folded: bool) -> float:
-        """Return by how much the computation in all steps may be wrong, s; ``folded``: others use the rank's caches."""
+        """Return the possible error of the computation in all steps, s; ``folded``: others use the rank's caches."""
         later_s = float(row["time_s"][self.later].sum()) if len(self.middle_s) else 0.0
         once_s = float(row["time_s"].sum()) - (later_s if self.alike else 0.0)
         folded_s = self._folded_s(row) if folded else 0.0
         return float(self.left_s.sum() * (self.repeat.count - 1)) + _ONCE_REL * once_s + folded_s
 
     def _folded_s(self, row: npt.NDArray[np.void]) -> float:
-        """Return by how much the computations may be too long that are not known to be those of the rank alone, s."""
+        """Return how much too long computations may be that were not timed with warm caches, s."""
         known = np.zeros(len(row), bool)
         if len(self.middle_s):
             known[self.later] = np.tile(self.known, self.repeat.count - 1)
-            known[self.repeat.first : self.later.start] = self.known  # one of many
+            known[self.repeat.first : self.later.start] = self.known  # one of many computations
         return float(np.minimum(_FOLDED_REL * row["time_s"][~known], _FOLDED_S).sum())
 
 
@@ -263,7 +263,7 @@ def _places(row: npt.NDArray[np.void], repeat: Repeat) -> _Places:
 
 
 def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return by how much each median may be wrong, s: half of what those of the two halves differ by."""
+    """Return the possible error of each median, s: half the difference between the medians of the two halves."""
     halves = []
     for half in np.array_split(table, 2):
         known = ~np.isnan(half).all(axis=0)
@@ -273,10 +273,10 @@ def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) 
 
 
 def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> bool:
-    """Tell whether the computation of the iterations changes by more than their measurement scatters.
+    """Return whether the computation of the iterations changes by more than the measurement noise.
 
-    It does where the medians of successive blocks of iterations drift apart, where some iterations take several times
-    the median, or where many take longer.
+    It does if the medians of successive blocks of iterations drift apart, if some iterations take several times the
+    median, or if many take longer.
     """
     total_s = float(middle_s.sum())
     if total_s <= 0:
@@ -296,9 +296,9 @@ def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> 
 def _unfold(
     places: Sequence[_Places], steps: Sequence[npt.NDArray[np.void]], rows: Sequence[npt.NDArray[np.void]]
 ) -> None:
-    """Take from the computation of ranks that call alike what others add to it by their use of the caches.
+    """Subtract from the computation of ranks with equal calls what others add to it by their use of the caches.
 
-    The lower quartile of the computations that were timed apart counts, since all that disturbs them makes them longer.
+    The lower quartile of the computations timed apart is used, because every disturbance makes them longer.
     """
     repeat = places[0].repeat
     end = repeat.first + repeat.count * repeat.lag
@@ -323,7 +323,7 @@ def _share(
     errors: Sequence[npt.NDArray[np.float64]],
     off_s: list[float],
 ) -> None:
-    """Give ranks that call alike the median of their computations, at each step at which these do not differ."""
+    """Set ranks with equal calls to the median of their computations, at each step at which these do not differ."""
     if len(ranks) < 2:
         return
     times_s = np.array([rows[rank]["time_s"] for rank in ranks])
@@ -338,7 +338,7 @@ def _share(
 
 
 def _repeat(checks: npt.NDArray[np.uint64], iterations: int) -> Repeat:
-    """Return the repetition of a rank's steps around the middle of its run that covers most of them."""
+    """Return the repetition around the middle of a rank's run that covers most of its steps."""
     length = len(checks)
     middle = length // 2
     places = np.flatnonzero(checks[middle:] == checks[middle])[1 : _LAGS_TRIED + 1] if length else ()
@@ -397,7 +397,7 @@ def from_bytes(content: bytes, *, nranks: int) -> Work:
     """Return the computation from its archive.
 
     Raises:
-        ValueError: It is no such archive, or one of another number of ranks.
+        ValueError: It is not such an archive, or has another number of ranks.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:

@@ -45,7 +45,8 @@ def native_recording(
     Where calls repeat, their computation is the median (apps/recording/smoothed.py).
 
     Raises:
-        KernelError: So many ranks do not fit here, or the program makes calls that a recording cannot represent.
+        KernelError: There are too many ranks for this computer, or the program makes calls that a recording cannot
+            represent.
         SimulationError: The run does not succeed.
         UserError: The launcher or the compiler of the program's MPI is missing.
         Stopped: ``stop`` was set.
@@ -114,7 +115,7 @@ def on_this_computer(spec: RunSpec, time_limit_s: float | None) -> RunSpec:
 
 def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[Recording, Inputs | None]:
     """Run the program, and return its recording without dates, and its inputs."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
     from apps.recording.smoothed import smoothed
 
@@ -130,7 +131,7 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     recording = replace(without_marks(undated(recording)), measured=True)
     looks = () if read[0] is None else tuple(name for name in read[0].polls if name not in _WAITING)
     if looks:
-        said = f"the program looks for messages by {looks[0]}: the time between two looks counts as computation"
+        said = f"the program polls for messages with {looks[0]}: the time between two polls counts as computation"
         recording = replace(recording, cautions=(said,))
     shared = nranks > (os.cpu_count() or 1)
     return smoothed(recording, spec.host_speed_flops, target.iterations, shared=shared), read[0]

@@ -87,7 +87,7 @@ static void read_shared(const char *folder, const char *bytes)
     at += 1 + m->size;
   }
   buffer_bytes = strtoll(bytes, NULL, 10);
-  for (int i = 0; i < 2; i++) { /* memory that nobody touches is never there */
+  for (int i = 0; i < 2; i++) { /* untouched pages take no memory */
     buffer[i] = mmap(NULL, (size_t)buffer_bytes + 8, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (buffer[i] == MAP_FAILED) {

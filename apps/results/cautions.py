@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 COMMUNICATION = "computation takes no time (--compute none): all times are those of communication alone"
 MEASURED = "computation is timed on this machine: results vary from run to run"
 
-# A number that is no part of a name: 'c1', grid4x2 and c-1.x have none.
+# A number that is not part of a name: 'c1', grid4x2 and c-1.x have none.
 _NUMBER = re.compile(r"(?<![\w.'-])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w'-]|\.\w)")
 
 
 @dataclass
 class _Kind:
-    """The sentences that differ in their numbers only."""
+    """Sentences that differ only in their numbers."""
 
     numbers: list[list[str]] = field(default_factory=list)  # of each sentence
     runs: dict[Hashable, str] = field(default_factory=dict)  # names of the runs
@@ -39,7 +39,7 @@ class Cautions:
         Args:
             run: Name of the run.
             sentences: Its cautions.
-            key: What tells apart runs of the same name; a run that is added again counts once.
+            key: Distinguishes runs of the same name; a run that is added again counts once.
         """
         for sentence in sentences:
             kind = self._kinds.setdefault(kind_of(sentence), _Kind())

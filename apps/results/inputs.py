@@ -25,8 +25,8 @@ class Inputs:
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any of it is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
-    varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
-    polls: tuple[str, ...] = ()  # functions that look for messages
+    varies: tuple[str, ...] = ()  # functions and files whose results change by themselves, such as a clock
+    polls: tuple[str, ...] = ()  # functions that poll for messages
     clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice, or like these
     reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
@@ -38,7 +38,7 @@ class Inputs:
     @property
     def hidden(self) -> tuple[str, ...]:
         """Return why the result cannot be kept, in words; nothing: it can."""
-        varies = (f"the program asks {name}, whose answers change by themselves" for name in self.varies)
+        varies = (f"the program queries {name}, whose results change by themselves" for name in self.varies)
         return (*self.unseen, *varies)
 
     def changed(self) -> str | None:
@@ -57,15 +57,15 @@ class Inputs:
         return {"files": self.files, "environment": self.environment, **more}
 
 
-def from_json(told: Any) -> Inputs | None:
+def from_json(data: Any) -> Inputs | None:
     """Return the inputs that ``to_json`` has written; None for anything else."""
-    if not isinstance(told, dict) or told.keys() - {"threads"} != {"files", "environment"}:
+    if not isinstance(data, dict) or data.keys() - {"threads"} != {"files", "environment"}:
         return None
-    files, environment = told["files"], told["environment"]
+    files, environment = data["files"], data["environment"]
     if not isinstance(files, dict) or not isinstance(environment, dict):
         return None
     known = all(isinstance(file, str) for file in files.values())
-    return Inputs(files, environment, threads=told.get("threads") is True) if known else None
+    return Inputs(files, environment, threads=data.get("threads") is True) if known else None
 
 
 def merged(several: Iterable[Inputs | None]) -> Inputs | None:

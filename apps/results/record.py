@@ -90,7 +90,7 @@ class RunRecord:
     link_energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     energy_span_s: float | None = None
     iteration_energy: IterationEnergy | None = field(default=None, compare=False, metadata={"kept": False})
-    # What a reader must know; derived anew for records from the store (apps/runs/cautions.py), and so not stored.
+    # Cautions; not stored, but derived again for records from the store (apps/runs/cautions.py).
     cautions: tuple[str, ...] = field(default=(), compare=False, metadata={"kept": False})
     # What a user's program has read; the store keeps it beside the identity.  None: a kernel, or not observed.
     inputs: Inputs | None = field(default=None, compare=False, metadata={"kept": False})
@@ -104,7 +104,7 @@ class RunRecord:
     measured: Measured | None = field(default=None, metadata={"may_be_absent": True})
     # Where the measured computation of a user's program comes from; None: computation is injected, or takes no time.
     timed: Timed | None = field(default=None, metadata={"may_be_absent": True})
-    # Simulated time, by rank, that SimGrid charges a user's program for looks for messages (MPI_Iprobe, MPI_Test).
+    # Simulated time, by rank, that SimGrid charges a user's program for polls (MPI_Iprobe, MPI_Test).
     look_s: tuple[float, ...] = field(default=(), metadata={"may_be_absent": True})
     # The rank whose timed section counts, where the program's own timer does; None: the slowest one.
     timed_rank: int | None = field(default=None, metadata={"may_be_absent": True})
@@ -115,8 +115,8 @@ class RunRecord:
         return len(self.host)
 
     @property
-    def look_share(self) -> float:
-        """Largest share of a rank's simulated time that is SimGrid's charge for looks for messages."""
+    def polling_share(self) -> float:
+        """Largest share of a rank's simulated time that is SimGrid's charge for polls."""
         return max(self.look_s, default=0.0) / self.simulated_s if self.simulated_s > 0 else 0.0
 
     @property
@@ -167,7 +167,7 @@ class RunRecord:
 
 
 def without_computation(record: RunRecord) -> bool:
-    """Tell whether computation takes no time in a simulated run, so that its time is one of communication alone."""
+    """Return whether computation takes no time in a simulated run, so that its time is one of communication alone."""
     return record.source == "simulation" and (
         record.identity.get("compute") == "none" or ("arguments" in record.identity and not any(record.compute_s))
     )

@@ -28,18 +28,18 @@ _LOCKED = (
     "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
     "other at a window, which predictions from a recording leave out"
 )
-SPREAD_REL = 0.1  # share by which measured computation may be wrong without a word
-_LOOKS_MATTER = 0.05  # share of the time above which the charge for looks is a caution
+SPREAD_REL = 0.1  # possible relative error of measured computation that causes no caution
+_POLLING_MATTERS = 0.05  # share of the time above which the charge for polls causes a caution
 CHARGED = (
-    "SimGrid's charge for looking for messages (MPI_Iprobe, MPI_Test and their kind, 0.1 ms each), not a time of a "
+    "SimGrid's charge for polling for messages (MPI_Iprobe, MPI_Test and the like, 0.1 ms each), not a time of a "
     "machine: --cfg smpi/iprobe:1e-6 --cfg smpi/test:1e-6 charges 1 µs"
 )
-_BUSY = 0.5  # load of a host above which others use it
-_REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
+_BUSY = 0.5  # load above which a host is used by others
+_REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as returned by simgrid_identity
 
 
 def run_cautions(spec: RunSpec, record: RunRecord) -> tuple[str, ...]:
-    """Return what a reader of a run's record must know."""
+    """Return the cautions about a run's record."""
     if record.measured is not None:
         return tuple(_of_measured(record.measured, record.ranks))
     if record.source != "simulation":
@@ -48,30 +48,30 @@ def run_cautions(spec: RunSpec, record: RunRecord) -> tuple[str, ...]:
 
 
 def extrapolation_caution(record: RunRecord) -> str | None:
-    """Return from how many iterations a record was extrapolated, and how well; None: all were simulated."""
+    """Return from how many iterations a record was extrapolated, with the error bound; None: all were simulated."""
     how = record.extrapolation
     if how is None:
         return None
     bound = "an unknown error" if how.bound_rel is None else f"a relative error of at most {how.bound_rel:.1g}"
     return (
-        f"{how.simulated} of {how.iterations} iterations were simulated: they repeat, and the others are added up from "
+        f"{how.simulated} of {how.iterations} iterations were simulated: they repeat, and the others extrapolated from "
         f"them, with {bound}"
     )
 
 
 def recording_cautions(spec: RunSpec, recording: Recording) -> tuple[str, ...]:
-    """Return what a reader of results from a recording of the spec's problem must know."""
+    """Return the cautions about results from a recording of the spec's problem."""
     return tuple(_of_recording(spec, recording))
 
 
 def target_cautions(target: Target) -> tuple[str, ...]:
-    """Return what holds for every run of a target, whatever its record says."""
+    """Return the cautions that apply to every run of a target, independent of its record."""
     return (*_changes(target.changes), *_repairs(simgrid_identity()))
 
 
 def experiments_cautions(plan: Plan) -> tuple[str, ...]:
-    """Return what a reader of results from experiments with messages or blocks must know."""
-    if plan.machine is not None:  # neither the platform nor SimGrid took part
+    """Return the cautions about results from experiments with messages or blocks."""
+    if plan.machine is not None:  # neither the platform nor SimGrid was involved
         return ()
     return (*_changes(plan.changes), *_repairs(simgrid_identity()))
 
@@ -90,8 +90,8 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
-    if record.look_share > _LOOKS_MATTER:
-        yield f"{100 * record.look_share:.0f} % of the time of a rank is {CHARGED}"
+    if record.polling_share > _POLLING_MATTERS:
+        yield f"{100 * record.polling_share:.0f} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -105,7 +105,7 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
 
 
 def retimed(reason: str) -> str:
-    """Return the caution about computation that could not be replayed, and so was timed in the run itself."""
+    """Return the caution about computation that could not be replayed and was timed in the run itself."""
     return f"{MEASURED}; it was not replayed: {reason}"
 
 
@@ -115,12 +115,12 @@ def _of_timed(timed: Timed) -> Iterator[str]:
     elif not timed.replayed:
         yield MEASURED
     elif not timed.kept:
-        yield f"{MEASURED}, because the store does not keep what was timed"
+        yield f"{MEASURED}, because the store does not contain the timings"
     yield from _spread(timed.spread_rel)
 
 
 def _spread(spread_rel: float) -> Iterator[str]:
-    """Yield how far measured computation may be wrong."""
+    """Yield the possible error of measured computation."""
     if spread_rel > SPREAD_REL:
         yield f"the program's computation, timed on this computer, may be wrong by {100 * spread_rel:.0f} %"
 
@@ -136,7 +136,7 @@ def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
     if max(measured.load_before[:1]) > _BUSY:
         yield f"a host was busy before the first repeat: its load was {measured.load_before[0]:.2g}"
     if ranks > 1 and measured.calls_seen == 0:
-        yield "no call of MPI was seen, so that all time counts as computation"
+        yield "no MPI call was observed, so all time counts as computation"
     yield from measured.said or ()
 
 
@@ -158,20 +158,20 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     if program is not None and spec.compute == "injected" and not recording.computes:
         yield _no_computation(program)
     if recording.asks:
-        yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
+        yield f"the program queries its hosts with {recording.asks[0]}: on the target's it may behave differently"
     yield from _varying(recording.varies)
     yield from _threads(recording.threads)
     looks, events = (sum(map(len, rows)) for rows in (_looks(recording), recording.events))
-    if looks > _LOOKS_MATTER * events:
-        yield f"{looks} of its {events} events are looks, each with {CHARGED}"
+    if looks > _POLLING_MATTERS * events:
+        yield f"{looks} of its {events} events are polls, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
     if program is not None and is_there(_FARMS):
         answered = provided(_FARMS)(recording)
         if answered:
             yield (
-                f"{answered} messages from any source are answered in the order in which they came while the program "
-                "was recorded, on equal hosts: on others, other ranks do the work"
+                f"{answered} messages from any source are answered in the arrival order of the recording, "
+                "on equal hosts: on other hosts, other ranks do the work"
             )
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
@@ -181,13 +181,13 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
             hint = " (--program-period K records few, if they repeat every K)" if searched else ""
             yield f"all iterations were recorded, because they were not shown to be alike{hint}"
         elif recorded < iterations:
-            yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
+            yield f"{recorded} of {iterations} iterations were recorded: the others are assumed to be like them"
     if spec.machine is None:
         yield from _repairs(simgrid_identity())
 
 
 def _looks(recording: Recording) -> list[Any]:
-    return [events[events["kind"] == Kind.LOOK] for events in recording.events]
+    return [events[events["kind"] == Kind.POLL] for events in recording.events]
 
 
 def _threads(asked: bool) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _threads(asked: bool) -> Iterator[str]:
 
 def _varying(names: Sequence[str]) -> Iterator[str]:
     if names:
-        yield f"the program asks {names[0]}, whose answers change by themselves: results may vary from run to run"
+        yield f"the program queries {names[0]}, whose results change by themselves: results may vary from run to run"
 
 
 def _no_computation(program: UserProgram) -> str:

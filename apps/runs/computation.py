@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from apps.recording.work import Work  # NumPy, which it needs, is slow to import
 
 _STEP_S = 0.1  # interval between two tries
-RUNS, RUNS_S = 3, 2.0  # runs that are timed, at most, and the wall time beyond which no further one begins
-_THREADS_REL = 0.05  # share of the computation that other threads may take unnoticed
+RUNS, RUNS_S = 3, 2.0  # largest number of timed runs, and the wall time after which no further one begins
+_THREADS_REL = 0.05  # share of the computation in other threads that is ignored
 
 
 def with_timer(spec: RunSpec, **limits: Any) -> RunSpec:
-    """Return the spec with the timer of its program, where the program's own timer counts (timer.py)."""
+    """Return the spec with the timer of its program, if the program's own timer is used (timer.py)."""
     program = spec.target.problem.program
     if program is None or program.time_from is None:
         return spec
@@ -51,10 +51,10 @@ def with_work(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunSpec:
-    """Return the spec with the measured computation of its program, which simulations of it replay.
+    """Return the spec with the measured computation of its program, which its simulations replay.
 
-    It is timed now, or taken from the store, and kept there.  A spec that measures nothing is returned as it is, and
-    so is one whose program samples itself (SMPI_SAMPLE): that one is timed in every run.
+    It is timed now and stored, or taken from the store.  A spec that measures nothing is returned unchanged, as is one
+    whose program samples itself (SMPI_SAMPLE), which is timed in every run.
 
     Raises:
         KernelError: The program refuses to run, or computes in several threads.
@@ -75,7 +75,7 @@ def with_work(
 
 
 def needs_work(spec: RunSpec) -> bool:
-    """Tell whether the computation of the spec's program is to be timed before it is simulated.
+    """Return whether the computation of the spec's program must be timed before it is simulated.
 
     Raises:
         UserError: The program cannot be compiled or read.
@@ -85,7 +85,7 @@ def needs_work(spec: RunSpec) -> bool:
 
 
 def work_identity(spec: RunSpec) -> dict[str, Any]:
-    """Return everything that determines the computation of the spec's program, except this computer's moods."""
+    """Return everything that determines the computation of the spec's program, except this computer's current state."""
     iterations = timed_iterations(spec)
     return {
         **program_identity(spec, iterations),
@@ -95,7 +95,7 @@ def work_identity(spec: RunSpec) -> dict[str, Any]:
 
 
 def timed_iterations(spec: RunSpec) -> int:
-    """Return the number of iterations of the run that is timed: all, unless the spec asks for a number of them."""
+    """Return the number of iterations of the timed run: all, unless the spec gives a number."""
     return spec.iterations if isinstance(spec.iterations, int) else spec.full_iterations
 
 
@@ -129,8 +129,8 @@ def _timed(
     plain = RunSpec(Target(problem, platform, tuple(host.name for host in platform.hosts)), options=kept_options(spec))
     done, first, others_s = _once(plain, iterations, time_limit_s=time_limit_s, stop=stop)
     if others_s > _THREADS_REL * max(first.total_s, 1e-3):
-        reason = f"its other threads compute for {others_s:.2g} s, which the time of a rank leaves out"
-        raise KernelError(f"--compute measured, {problem}", reason, "Set OMP_NUM_THREADS=1, or one like it")
+        reason = f"its other threads compute for {others_s:.2g} s, which the time of a rank does not include"
+        raise KernelError(f"--compute measured, {problem}", reason, "Set OMP_NUM_THREADS=1 or a similar variable")
     works = [first]
     while len(works) < RUNS and (len(works) + 1) * done.wall_s < RUNS_S:
         works.append(_once(plain, iterations, time_limit_s=time_limit_s, stop=stop)[1])
@@ -148,14 +148,14 @@ def _timed(
 def _once(
     plain: RunSpec, iterations: int, *, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[Finished, Work, float]:
-    """Return a timed run, its computation, and the time that other threads than the ranks' own have computed, s."""
+    """Return a timed run, its computation, and the computation time of additional threads, s."""
     from apps.recording.work import measured_work  # imported here because NumPy is slow to import
 
     try:
         done, steps, others_s = _noted(plain, iterations, apart=True, time_limit_s=time_limit_s, stop=stop)
     except Stopped:
         raise
-    except SimulationError:  # the program cannot be taken back to where it was, or fails itself and does so again
+    except SimulationError:  # the program cannot be restored for repetitions, or it fails itself and will do so again
         done, steps, others_s = _noted(plain, iterations, apart=False, time_limit_s=time_limit_s, stop=stop)
     return done, measured_work(steps, iterations), others_s
 
@@ -163,8 +163,8 @@ def _once(
 def _noted(
     plain: RunSpec, iterations: int, *, apart: bool, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[Finished, tuple[npt.NDArray[np.void], ...], float]:
-    """Return a timed run, its steps by rank, and the time that other threads than the ranks' own have computed, s."""
-    # Imported here for a quick start: they are slow to import.
+    """Return a timed run, its steps by rank, and the computation time of additional threads, s."""
+    # Imported here because they are slow to import.
     from apps.recording.files import Incomplete
     from apps.recording.work import read_steps
     from apps.smpi.engine import note_work
@@ -191,7 +191,7 @@ def _alone(stop: threading.Event | None) -> Iterator[None]:
         raise unusable(folder, err.strerror or str(err)) from err
     waiting = threading.Event() if stop is None else stop
     try:
-        while try_lock(handle) is False:  # without locks on this file system, several may be timed at once
+        while try_lock(handle) is False:  # this file system has no locks: several computations may be timed at once
             if waiting.wait(_STEP_S):
                 raise Stopped("not timed, because its runner was closed")
         yield

@@ -1,4 +1,4 @@
-"""Programs whose course depends on the time: a recording has that of one network."""
+"""Programs whose course depends on the time: a recording shows it for one network only."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.files.scratch import scratch_folder
 
-_UNSEEN = ("MPI_Request_get_status",)  # looks that are not recorded
+_UNSEEN = ("MPI_Request_get_status",)  # polls that are not recorded
 
 
 def looks(inputs: Inputs | None) -> bool:
-    """Tell whether a program looks for messages."""
+    """Return whether a program polls for messages."""
     return inputs is not None and bool(inputs.polls)
 
 
@@ -31,47 +31,47 @@ def on_its_course(
 ) -> Recording:
     """Return the recording of all iterations of a user's program, with its cautions.
 
-    A program that looks for messages, or reads the simulated clock more than twice (or at all, if not all of its
-    iterations were compared in other surroundings), runs once more, on a slower network, and on slower hosts if it does
-    not look: what it sends and computes there must be the same.  Of a program that looks for messages, that run is
-    recorded with all looks, because on a fast network few looks fail.
+    A program that polls for messages, or reads the simulated clock more than twice (or at all, if not all of its
+    iterations were compared in changed surroundings), runs once more on a slower network, and on slower hosts if it
+    does not poll: it must send and compute the same there.  If it polls, that run is recorded with all polls, because
+    few polls fail on a fast network.
 
     Args:
-        plain: The run that was recorded, on the neutral platform.
+        plain: The recorded run on the neutral platform.
         recording: The recording.
-        inputs: What that run has noted; None: nothing.
-        time_limit_s: Wall time that the other run may take; None: any.
+        inputs: The inputs logged in that run; None: nothing.
+        time_limit_s: Limit of the wall time of the other run; None: none.
     """
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
         return recording
-    told = tuple(_of_surroundings(inputs))
+    of_surroundings = tuple(_of_surroundings(inputs))
     if not inputs.polls and not inputs.clocks and (inputs.compared_whole or not inputs.reads):
-        return replace(recording, cautions=told) if told else recording
+        return replace(recording, cautions=of_surroundings) if of_surroundings else recording
     slower = _slower(plain, slow_hosts=not looks(inputs))
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
     depends: tuple[str, ...] = ()
     if difference is not None:
         asked = (*inputs.clocks, *inputs.polls, *inputs.reads)[0]
         depends = (
-            f"the program's course depends on the time, for which it asks by {asked}: on two platforms it has "
+            f"the program's course depends on the time, which it queries with {asked}: on two platforms it has "
             f"{difference}",
         )
     seen = _is_exact(plain) and not _one_sided(other)
-    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *(depends or told)))
+    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *(depends or of_surroundings)))
 
 
 def _of_surroundings(inputs: Inputs) -> Iterator[str]:
     for part in inputs.depends:
-        yield f"the program's course depends on {part}: it does other things where that is another"
+        yield f"the program's course depends on {part}: it behaves differently if that changes"
 
 
 def _is_exact(plain: RunSpec) -> bool:
-    """Tell whether computation takes the same time in every run."""
+    """Return whether computation takes the same time in every run."""
     return plain.compute != "measured" or plain.work is not None
 
 
 def _one_sided(recording: Recording) -> bool:
-    """Tell whether a recording has one-sided calls, whose requests a look does not tell."""
+    """Return whether a recording has one-sided calls, whose requests polls do not show."""
     return any(bool((events["mode"][events["kind"] <= Kind.RECV] >= Mode.PUT).any()) for events in recording.events)
 
 
@@ -79,8 +79,8 @@ def _of_looks(inputs: Inputs, *, seen: bool) -> Iterator[str]:
     polls = [name for name in inputs.polls if not seen or name in _UNSEEN]
     if polls:
         yield (
-            f"the program looks for messages by {polls[0]}: the time of looking (0.1 ms each in SimGrid) is not "
-            "predicted, and what it does meanwhile is that of the recording"
+            f"the program polls for messages with {polls[0]}: the time of polling (0.1 ms each in SimGrid) is not "
+            "predicted, and its actions meanwhile are those of the recording"
         )
 
 
@@ -92,9 +92,9 @@ def _slower(plain: RunSpec, *, slow_hosts: bool) -> RunSpec:
 def _on_slower(
     slower: RunSpec, recording: Recording, time_limit_s: float | None, *, with_looks: bool
 ) -> tuple[Recording, str | None]:
-    """Return the recording ``with_looks`` of the slower network, else the given one; and the difference of both.
+    """Return the recording on the slower network if ``with_looks``, else the given one; and the difference of both.
 
-    The difference is that of their totals, or of what they compute, in words; None: there is none.
+    The difference is that of their totals or of their computation, in words; None: there is none.
     """
     target, iterations = slower.target, slower.target.iterations
     what = f"{target.problem.on(target.nranks)} on a slower network"

@@ -38,8 +38,8 @@ class Cluster:
 
     Args:
         address: Address of the scheduler.
-        tls_files: Names of the files (PEM) of the authority's certificate, of one's own, and of the key to it; none:
-            as Dask's own configuration says.
+        tls_files: Names of the files (PEM) of the authority's certificate, the own certificate, and its key; none: as
+            in Dask's configuration.
 
     Raises:
         UserError: Dask is not installed, no scheduler answers at the address, no worker has joined it in time, a
@@ -48,7 +48,7 @@ class Cluster:
 
     def __init__(self, address: str, *tls_files: str):
         try:
-            # Imported here for a quick start: it is slow to import.
+            # Imported here because it is slow to import.
             from distributed import Client
         except ImportError:
             raise UserError("--scheduler", "Dask is not installed", "Run pip install '.[cluster]'") from None
@@ -77,9 +77,11 @@ class Cluster:
             return 0
 
     def _check_places(self, address: str) -> None:
-        """Refuse workers whose results could differ; those that join later are checked with each of their runs."""
-        for worker, told in self._client.run(place, on_error="return").items():
-            differs = f"no usable installation ({told!r})" if isinstance(told, Exception) else difference(place(), told)
+        """Refuse workers whose results could differ; workers that join later are checked at each of their runs."""
+        for worker, found in self._client.run(place, on_error="return").items():
+            differs = (
+                f"no usable installation ({found!r})" if isinstance(found, Exception) else difference(place(), found)
+            )
             if differs is not None:
                 self._client.close()
                 raise _unlike(f"--scheduler {address}", f"worker {worker}", differs)
@@ -97,7 +99,7 @@ class Cluster:
                 NO_WORKERS_S, or the scheduler is gone.
             Stopped: ``stop`` is set.  A run that a worker has already begun continues there; its result is dropped.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from distributed import KilledWorker
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
@@ -149,12 +151,12 @@ class Cluster:
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address that cannot be one; Dask's client would take 40 s to give it up.
+    """Refuse an invalid address; Dask's client would take 40 s to give up.
 
     Raises:
-        UserError: It is none.
+        UserError: It is invalid.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from distributed.comm.addressing import get_address_host_port
 
     try:
@@ -167,12 +169,12 @@ def _check_address(address: str) -> None:
 
 
 def _security(address: str, files: tuple[str, ...]) -> Security:
-    """Return how to reach the scheduler: with these certificates, or as Dask's configuration says.
+    """Return how to reach the scheduler: with these certificates, or by Dask's configuration.
 
     Raises:
-        UserError: A file cannot be read or is no certificate or key, or an encrypted scheduler needs some.
+        UserError: A file cannot be read or is not a certificate or key, or an encrypted scheduler needs some.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from distributed.security import Security
 
     more = dict(zip(("tls_ca_file", "tls_client_cert", "tls_client_key"), files, strict=False))
@@ -183,30 +185,30 @@ def _security(address: str, files: tuple[str, ...]) -> Security:
     except (OSError, ValueError) as err:  # SSLError is one of the system's
         raise UserError(where, f"no certificates: {_reason(err)}", "Give the files CA,CERT,KEY in PEM") from err
     if known is None and address.startswith("tls://"):
-        raise UserError(where, "it takes only who has a certificate", "Give --tls CA,CERT,KEY")
+        raise UserError(where, "it accepts only clients with a certificate", "Give --tls CA,CERT,KEY")
     return security
 
 
 def _no_answer(address: str, err: Exception) -> UserError:
-    """Return what to say where the client does not reach the scheduler."""
+    """Return the error for a client that does not reach the scheduler."""
     causes = [err]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
         causes.append(cause)  # type: ignore[arg-type]
     refused = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if refused is not None:
         problem = f"the certificates of the two sides do not fit: {_reason(refused)}"
-        return UserError(f"--scheduler {address}", problem, "Give those that the scheduler's authority has signed")
+        return UserError(f"--scheduler {address}", problem, "Give those signed by the scheduler's authority")
     return UserError(f"--scheduler {address}", _reason(err).rstrip("."), "Give the address of a running scheduler")
 
 
 def _reason(err: Exception) -> str:
-    """Return the first line of what an error says."""
+    """Return the first line of an error message."""
     return str(err).splitlines()[0] if str(err) else type(err).__name__
 
 
 def _lost() -> tuple[type[Exception], ...]:
-    """Return what Dask's client raises when the scheduler does not answer."""
-    # Imported here for a quick start: it is slow to import.
+    """Return the errors that Dask's client raises when the scheduler does not answer."""
+    # Imported here because it is slow to import.
     from distributed.client import ClosedClientError
 
     return OSError, RuntimeError, TimeoutError, ClosedClientError
@@ -217,7 +219,7 @@ def _gone(what: str) -> SimulationError:
 
 
 def _files_to_send(path: Path) -> dict[str, bytes]:
-    """Return the content of a platform file and of the profiles that it names, by their names in its folder.
+    """Return the content of a platform file and of its profiles, by their names in its folder.
 
     Raises:
         UserError: It names a profile outside its folder.
@@ -225,7 +227,7 @@ def _files_to_send(path: Path) -> dict[str, bytes]:
     files = {path.name: path.read_bytes()}
     for name, file in profiles(path).items():
         if os.path.isabs(name) or ".." in Path(name).parts:
-            problem = f"it names the profile {name!r}, which is not in its own folder and does not reach the workers"
+            problem = f"it names the profile {name!r}, which is outside its folder and does not reach the workers"
             raise UserError(f"--scheduler with {path}", problem, "Put the profile into the platform's folder")
         files[name] = file.read_bytes()
     return files
@@ -238,7 +240,7 @@ def _unlike(where: str, worker: str, differs: str) -> UserError:
 def _simulate_there(
     spec: RunSpec, files: dict[str, bytes], time_limit_s: float | None, clients_place: dict[str, str]
 ) -> RunRecord:
-    """Simulate on the worker, after writing the platform and its profiles to the worker's own disk.
+    """Simulate on the worker, after writing the platform and its profiles to the worker's disk.
 
     Raises:
         UserError: The worker is not like the client's machine.

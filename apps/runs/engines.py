@@ -29,12 +29,12 @@ class Engine(Protocol):
         time_limit_s: float | None = None,
         stop: threading.Event | None = None,
     ) -> RunRecord:
-        """Run a number of the problem's iterations, whatever the spec's policy, and return their record.
+        """Run a number of the problem's iterations, independent of the spec's policy, and return their record.
 
         Raises:
             KernelError: The kernel or program refuses the problem (too many ranks, say).
             SimulationError: The run does not succeed, or takes more wall time than ``time_limit_s``.
-            NoIterations: Fewer iterations than all are asked for, and those of the program cannot be told apart.
+            NoIterations: Fewer iterations than all are requested, and those of the program cannot be identified.
             Stopped: Another thread has set ``stop``.
         """
 
@@ -59,10 +59,10 @@ class Engine(Protocol):
         """
 
     def program_hash(self, spec: RunSpec) -> str:
-        """Return the identity of the code that the spec's run executes."""
+        """Return the identity of the code executed by the spec's run."""
 
 
-NATIVE = "apps.replay.native_recording:native_recording"  # makes the recordings of programs of an ordinary MPI
+NATIVE = "apps.replay.native_recording:native_recording"  # records programs of an ordinary MPI
 ENGINES = {
     "smpi": "apps.smpi.engine",
     "s4u": "apps.s4u.engine",
@@ -75,7 +75,7 @@ def engine_named(name: str) -> Engine:
     """Return an engine.
 
     Raises:
-        UserError: It is of an add-on that is not there.
+        UserError: It belongs to an add-on that is not installed.
     """
     engine: Engine = provided(ENGINES[name])
     return engine

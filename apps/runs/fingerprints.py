@@ -1,6 +1,6 @@
-"""Fingerprints of all iterations of a user's program, from one full run on a network that costs next to nothing.
+"""Fingerprints of all iterations of a user's program, from one full run on a network of almost no cost.
 
-They depend on the program and its number of ranks only: all platforms share them, and the store keeps them.
+They depend only on the program and its number of ranks: all platforms share them, and they are stored.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _HEADER = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org
 class Notes:
     """Notes of the recorder about a full run."""
 
-    calls: tuple[npt.NDArray[np.uint64], ...]  # hashes by rank; empty arrays where the program marks its iterations
+    calls: tuple[npt.NDArray[np.uint64], ...]  # hashes by rank; empty arrays if the program marks its iterations
     moments: tuple[npt.NDArray[np.void], ...]  # MOMENT by rank
-    inputs: Inputs | None = None  # what the run has read; None: the notes are from the store
+    inputs: Inputs | None = None  # inputs of the run; None: the notes come from the store
 
     def fingerprints(self, cuts: tuple[Cut, ...] | None) -> Fingerprints | None:
-        """Return the fingerprints of the iterations: the marked ones, or those that the cuts make of the calls."""
+        """Return the fingerprints of the iterations: marked ones, or those cut out of the calls."""
         if cuts is None:
             return fingerprints_of_marks(self.moments)
         return fingerprints_of_calls(self.calls, cuts, self.moments)
@@ -64,12 +64,11 @@ def noted_in_full(
     events: Path | None = None,
     read: list[Inputs | None] | None = None,
 ) -> Notes:
-    """Return the notes of a full run of the spec's program on its number of ranks, from ``store`` if they are there.
+    """Return the notes of a full run of the spec's program on its number of ranks, from ``store`` if available.
 
-    It runs in other surroundings, also under another clock (PARTS): where the program's course depends on them, its
-    iterations are others than those of the run that they are compared with.  With a folder ``events``, it is a run in
-    the usual surroundings on the spec's own platform, its events are noted there too, and what it has read is added to
-    ``read``.
+    It runs in changed surroundings, including the clock (PARTS): if the program's course depends on them, its
+    iterations differ from those of the run they are compared with.  With a folder ``events``, it is a run in the usual
+    surroundings on the spec's own platform, its events are also written there, and its inputs are added to ``read``.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.
@@ -83,7 +82,7 @@ def noted_in_full(
     if known is not None and all(len(part) == spec.target.nranks for part in known):
         return Notes(*known)
     if kept is not None and store is not None:
-        store.refuse("fingerprints", identity_hash(identity), "its content is not that of this version")
+        store.refuse("fingerprints", identity_hash(identity), "its content has another version")
     iterations = spec.target.iterations
     what = f"fingerprints of {spec.target.problem.on(spec.target.nranks)}"
     with scratch_folder("fingerprints") as scratch:

@@ -1,7 +1,7 @@
-"""Limit of the evidence of a prediction: the time and the memory that its recordings and messages may take here.
+"""Limit of the evidence of a prediction: time and memory for its recordings and messages.
 
-The time of messages and the memory that they need are known before they are sent, from their number; that of a
-recording is seen while it is made.
+The time and memory of messages follow from their number before they are sent; those of a recording are observed while
+it is made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from platforms.wording import number_of
 
 TIME_S, MEMORY_GB = 900.0, 4.0
 EXPERIMENT_S = 2e-4  # rough wall time of an experiment with messages or blocks
-_EXPERIMENT_BYTES = 1300  # memory of its description and of its times, measured on 7 million: 9.2 GB
+_EXPERIMENT_BYTES = 1300  # memory of its description and times; measured: 9.2 GB for 7 million
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class EvidenceLimit:
     memory_bytes: float = MEMORY_GB * 1e9
 
     def excess(self, plan: Plan) -> str | None:
-        """Return what experiments would take if that is more than the limit; None: they keep it."""
+        """Return the needs of experiments that exceed the limit; None: they keep it."""
         count = len(plan.experiments)
         time_s, memory_bytes = EXPERIMENT_S * count, _EXPERIMENT_BYTES * count
         if time_s <= self.time_s and memory_bytes <= self.memory_bytes:

@@ -1,7 +1,7 @@
-"""Iterations that are not alike one by one, but repeat by several: with a step every tenth iteration, or in turns.
+"""Iterations that differ but repeat in groups: for example with an extra step every tenth iteration, or alternating.
 
-Such iterations have unequal numbers of calls, so that the program's calls are searched for a repetition instead.  The
-program is then taken as one of fewer iterations, each of which is a whole period of its own.
+Such iterations have unequal numbers of calls, so the calls are searched for a repetition.  The program is then treated
+as one with fewer iterations, each of which is a whole period.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from platforms.terminal.progress import doing
 
 _TRIED = (24, 96)  # iterations that are searched for a period
 _LEAST_REPEATS = 3
-_LEAST_SHARE = 0.5  # of the calls of a rank that have to repeat
+_LEAST_SHARE = 0.5  # of the calls of a rank that must repeat
 _SYMBOLS_TRIED = 8
 _MOST_PERIODS_TRIED = 5
-_SPAN = 3  # times as many iterations that tell about how long the period is
+_SPAN = 3  # growth of the number of iterations searched for the period
 _CHECKED = 8  # periods
 _CALLS_PER_MESSAGE = 3  # to send, to receive, to wait
 Calls = Sequence[npt.NDArray[np.uint64]]  # hashes of calls by rank
@@ -49,10 +49,10 @@ def in_periods(
     stop: threading.Event | None = None,
     **_: Any,
 ) -> RunSpec | None:
-    """Return the spec with a program each iteration of which is a period of the spec's own program, or None.
+    """Return the spec with a program whose iterations are periods of the spec's program, or None.
 
-    None: no period of at least two was found that a tenth of the iterations hold, or all iterations make fewer messages
-    than ``full_below_messages``, so that they are simulated as cheaply.
+    None: no period of at least two was found within a tenth of the iterations, or all iterations send fewer messages
+        than ``full_below_messages``, so that simulating all of them is as cheap.
 
     Raises:
         Stopped: ``stop`` was set.
@@ -88,7 +88,7 @@ def in_periods(
 
 
 def of_iterations(record: RunRecord, spec: RunSpec) -> RunRecord:
-    """Return the record of periods as one of the iterations of the program that ``spec`` has in periods."""
+    """Return the record of periods as a record of the iterations of the original program."""
     program, how = spec.target.problem.program, record.extrapolation
     assert program is not None
     if how is None:
@@ -97,7 +97,7 @@ def of_iterations(record: RunRecord, spec: RunSpec) -> RunRecord:
     def ones(periods: int) -> int:
         return periods * program.period + program.rest
 
-    basis = f"all {ones(how.iterations)} were seen to repeat, every {how.period * program.period}"
+    basis = f"all {ones(how.iterations)} were found to repeat, every {how.period * program.period}"
     how = replace(
         how, iterations=ones(how.iterations), simulated=ones(how.simulated), period=how.period * program.period
     )
@@ -105,10 +105,10 @@ def of_iterations(record: RunRecord, spec: RunSpec) -> RunRecord:
 
 
 def found_period(calls: Callable[[int], Calls], count: int) -> int | None:
-    """Return after how many iterations the calls of all ranks repeat, at least two; None: no such number was found.
+    """Return the number of iterations, at least two, after which the calls of all ranks repeat; None: none found.
 
     Args:
-        calls: Returns the calls of a run of so many iterations.
+        calls: Returns the calls of a run of a number of iterations.
         count: Number of iterations to search.
     """
     rows = calls(count)
@@ -117,7 +117,7 @@ def found_period(calls: Callable[[int], Calls], count: int) -> int | None:
         return None
 
     def periods(more: int) -> list[float]:
-        """Return how often each rank's calls repeat in so many more iterations."""
+        """Return how often each rank's calls repeat in a number of additional iterations."""
         return [
             (len(longer) - len(row)) / lag for longer, row, lag in zip(calls(count + more), rows, lags, strict=True)
         ]
@@ -125,7 +125,7 @@ def found_period(calls: Callable[[int], Calls], count: int) -> int | None:
     many = periods(_SPAN * count)
     if min(many) <= 0:
         return None
-    about = _SPAN * count / min(many)  # a rank may repeat itself several times in the period of another one
+    about = _SPAN * count / min(many)  # a rank may repeat several times in the period of another one
     for period in sorted(range(2, count // _LEAST_REPEATS + 1), key=lambda one: abs(one - about))[:_MOST_PERIODS_TRIED]:
         # A program may round the number of iterations up to whole periods: one more shows little.
         once, often = periods(period), periods(_CHECKED * period)
@@ -146,7 +146,7 @@ def _lag(row: npt.NDArray[np.uint64]) -> int | None:
 
 
 def _distances(row: npt.NDArray[np.uint64]) -> Iterator[int]:
-    """Yield distances between equal calls, of the rarest ones, ascending."""
+    """Yield distances between equal calls of the rarest kinds, ascending."""
     values, counts = np.unique(row, return_counts=True)
     often = np.flatnonzero(counts >= _LEAST_REPEATS)
     lags: set[int] = set()

@@ -1,4 +1,4 @@
-"""The neutral platform on which programs are recorded, and the identity of what is recorded there."""
+"""The neutral platform for recordings, and the identity of recordings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SLOW_SPEED_FLOPS = 0.57e9
 def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
     """Return the inputs that determine a recording: the program, its problem, the recorder and the simulator.
 
-    On a machine they are those of a run, with the recorder and the speeds by which times become flops.  For a replay
+    On a machine they are those of a run, with the recorder and the speeds that convert times to flops.  For a replay
     they are the program with its MPI library, the processor and its speed.
     """
     problem = spec.target.problem
@@ -63,7 +63,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
 
 
 def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
-    """Return the inputs that determine what a program does in a run of so many iterations, on whatever platform."""
+    """Return the inputs that determine a program's actions in a run of a number of iterations, on any platform."""
     problem, options = spec.target.problem, kept_options(spec)
     program: dict[str, Any] = {}
     if problem.program is not None:
@@ -96,18 +96,18 @@ def _layer_hash() -> str:
 
 
 def kept_options(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    """Return the options of a run that its recording has too: all that write no trace of it."""
+    """Return the options of a run that also apply to its recording: all except those that write traces."""
     return tuple((key, value) for key, value in spec.options if not key.startswith("tracing"))
 
 
 def neutral_platform(nranks: int, *, slow: bool = False, slow_hosts: bool = False) -> Platform:
     """Return a platform with one host of NEUTRAL_SPEED_FLOPS per rank and a network that takes little time.
 
-    ``slow``: the network takes a thousand times as long; ``slow_hosts``: the hosts have a part of that speed.
+    ``slow``: the network is a thousand times slower; ``slow_hosts``: the hosts are slower.
 
     The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import materialise
 
     slower = 1e3 if slow else 1.0

@@ -18,7 +18,7 @@ _CODE = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".csv"}
 
 @cache
 def place() -> dict[str, str]:
-    """Return what decides results here, each under a name for messages; equal places give equal results.
+    """Return what determines results here, by names for messages; equal places give equal results.
 
     Raises:
         UserError: SimGrid or its compiler is missing.
@@ -41,7 +41,7 @@ def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
 
 
 def _code_hash() -> str:
-    """Return a hash of the files of the two packages that simulate, whatever folder they are installed in."""
+    """Return a hash of the files of the two simulating packages, independent of their folder."""
     digest = hashlib.sha256()
     for package in (platforms, apps):
         folder = Path(str(package.__file__)).parent
@@ -52,7 +52,7 @@ def _code_hash() -> str:
 
 
 def _compiler_version() -> str:
-    told = subprocess.run(
+    done = subprocess.run(
         [real_compiler(find_compiler("smpicc")), "--version"], capture_output=True, text=True, check=False, timeout=60
     )
-    return told.stdout.partition("\n")[0] or "unknown"
+    return done.stdout.partition("\n")[0] or "unknown"

@@ -1,4 +1,4 @@
-"""The simulations that a command is going to make, counted and priced before any is made."""
+"""The simulations of a command, counted and with estimated costs before any is made."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from apps.store.identity import identity_hash
 from platforms.read.visible_resources import part_hash
 from platforms.wording import number_of
 
-_USUAL_MESSAGES = 100  # of a rank in an iteration of a program that does not say how many it sends
-_RECORDING = 2  # a run with the recorder takes about so many times as long as one without
+_USUAL_MESSAGES = 100  # per rank and iteration, for programs that do not declare their messages
+_RECORDING = 2  # rough slowdown of a run by the recorder
 
 
 @dataclass(frozen=True)
 class Other:
-    """Simulations that are no runs with a record, such as recordings."""
+    """Simulations without a run record, such as recordings."""
 
-    one: str  # what one of them is called
+    one: str  # singular name
     many: str
     count: int
-    wall_s: float  # roughly, for those that the store does not have
-    kept: int = 0  # number of those that the store has
+    wall_s: float  # rough estimate for those that are not in the store
+    kept: int = 0  # number of those in the store
 
     def __str__(self) -> str:
         kept = f" ({self.kept} in the store)" if self.kept else ""
@@ -40,9 +40,9 @@ class Other:
 
 @dataclass(frozen=True)
 class Plan:
-    """Distinct simulations, each in one of the groups only."""
+    """Distinct simulations, each in one group."""
 
-    evidence: tuple[RunSpec, ...] = ()  # those that predictors ask for at first; some ask for more when they see them
+    evidence: tuple[RunSpec, ...] = ()  # first requests of predictors; some request more after seeing them
     truths: tuple[RunSpec, ...] = ()  # those of the targets
     recordings: tuple[tuple[RunSpec, int], ...] = ()  # evidence too, each with its number of iterations
     experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
@@ -58,7 +58,7 @@ class Plan:
         return (*self.evidence, *self.truths)
 
     def joined(self, other: Plan) -> Plan:
-        """Return this plan with the simulations of another one, each once, and the remark of this one."""
+        """Return this plan merged with the simulations of another one, keeping its own remark."""
         truths = {same_run(spec): spec for spec in (*self.truths, *other.truths)}
         evidence = {same_run(spec): spec for spec in (*self.evidence, *other.evidence)}
         return replace(
@@ -79,7 +79,7 @@ def for_timeline(spec: RunSpec) -> Other:
 
 
 def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
-    """Return a plan in words: how many simulations, how many the store has, how long the others may take.
+    """Return a plan in words: number of simulations, number in the store, and estimated time of the others.
 
     Args:
         plan: The plan.
@@ -89,8 +89,8 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
     others = [*plan.others, *_timings([*plan.specs, *(spec for spec, _ in plan.recordings)], store)]
-    told = evidence or others or plan.refusals
-    lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
+    more_lines = evidence or others or plan.refusals
+    lines = [] if more_lines and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
     for steps, asker in ((evidence, ", ".join(plan.askers)), (others, "")):
         if steps:
@@ -105,7 +105,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
 
 
 def refusal_lines(refusals: Iterable[tuple[str, str, int]]) -> list[str]:
-    """Return a line for each reason why predictions will have no answer."""
+    """Return a line for each reason for predictions without an answer."""
     return [f"no answer from {name}, {number_of(many, 'prediction')}: {reason}" for name, reason, many in refusals]
 
 
@@ -128,7 +128,7 @@ def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:
 
 
 def _costs(plan: Plan, known: dict[RunSpec, RunRecord]) -> Iterator[str]:
-    """Yield a line about the cost of the evidence that consists of runs."""
+    """Yield a line about the cost of evidence from runs."""
     if not plan.evidence:
         return
     paid = [known[spec].node_seconds for spec in plan.evidence if spec in known]
@@ -151,7 +151,7 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
 
 
 def _timings(specs: Sequence[RunSpec], store: Store | None) -> Iterator[Other]:
-    """Yield the timings of programs' computation, if there are any; how long they take is not known before."""
+    """Yield the timings of programs' computation, if there are any; their duration is not known in advance."""
     wanted = {identity_hash(identity): identity for identity in map(work_identity, filter(needs_work, specs))}
     kept = sum(store is not None and store.unchanged("computation", identity) for identity in wanted.values())
     if wanted:
@@ -186,13 +186,13 @@ def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:
 
 
 def same_run(spec: RunSpec) -> tuple[object, ...]:
-    """Return a key that is equal for runs that the runner makes only once (apps/runs/runner.py)."""
+    """Return a key that is equal for runs made only once by the runner (apps/runs/runner.py)."""
     target = spec.target
     return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
 
 
 def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
-    """Return the rough wall time of a run, s, of so many iterations; None: as the spec says."""
+    """Return the rough wall time of a run, s, of a number of iterations; None: as in the spec."""
     target = spec.target
     ranks, official = target.nranks, target.iterations
     if iterations is None:
@@ -202,6 +202,6 @@ def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
 
 
 def _messages(problem: Problem, ranks: int) -> float:
-    """Return the rough number of messages of a rank in an iteration: a kernel's folder says how many it sends."""
+    """Return the rough number of messages per rank and iteration, as declared in a kernel's folder."""
     counted = None if problem.program is not None else named_kernel(problem.name).optional("exchanges", "rank_messages")
     return _USUAL_MESSAGES if counted is None else float(counted(dict(problem.params), ranks))

@@ -26,7 +26,7 @@ from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
 
-# A run of more events is not kept while it is made: it takes a gigabyte.
+# Runs of more events are not held in memory: they take a gigabyte.
 _MOST_EVENTS = 1 << 24
 
 
@@ -41,14 +41,14 @@ def record_events(
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
     A spec with a machine is recorded there, on the target's hosts, and its computation is measured; one for a replay is
-    recorded in full under this computer's own MPI (apps/replay).  For all others
-    only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
-    hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
-    Measured computation is timed once and replayed while the events are recorded (computation.py).  The recording is
-    taken from ``store`` and kept there, unless its computation was timed while it was made.
+    recorded in full under this computer's own MPI (apps/replay).  For all others only the target's number of ranks
+    matters: the program runs on a neutral platform with one rank per host and almost no network, kernels in mode
+    skeleton.  The flops are those injected by the spec, including its efficiency. Measured computation is timed once
+    and replayed while the events are recorded (computation.py).  The recording is taken from and saved to ``store``,
+    unless its computation was timed during the recording.
 
-    The recording has ``iterations`` marked iterations.  For a user's own program it may have no marks and cover a full
-    run, if the program has no iterations, or if not all of them were seen to be alike (apps/runs/repetition.py).
+    The recording has ``iterations`` marked iterations.  For a user's own program it may cover a full run without marks,
+    if the program has no iterations or not all of them were found to be alike (apps/runs/repetition.py).
 
     Another thread sets ``stop`` to end a run on a machine.
 
@@ -77,7 +77,7 @@ def record_events(
     read: list[Inputs | None] = []
 
     def settle_inputs(inputs: Inputs | None) -> Inputs | None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from apps.runs.surroundings import settled
 
         return settled(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
@@ -95,8 +95,8 @@ def record_events(
     kept = None if recording.timed and spec.machine is None else store
     inputs = None if spec.target.problem.program is None else settle_inputs(merged(read))
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
-        told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
-        return _finished(told, spec)  # not kept, because the archive does not tell it
+        with_inputs = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
+        return _finished(with_inputs, spec)  # removed, because archives do not contain it
     if kept is not None:
         events = sum(map(len, recording.events))
         kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
@@ -136,8 +136,8 @@ def _record(
     store: Store | None,
     read: list[Inputs | None],
 ) -> Recording:
-    """Return the recording; the inputs of all runs that it takes are added to ``read``."""
-    # Imported here for a quick start: it is slow to import.
+    """Return the recording; the inputs of all its runs are added to ``read``."""
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
     from apps.runs.course import looks, on_its_course
 
@@ -167,9 +167,9 @@ def _record_on_machine(
 ) -> Recording:
     """Return the recording of a run on the spec's machine, without its dates.
 
-    Of a user's program it covers a full run: a machine does not show that iterations are alike.
+    For a user's program it covers a full run: a machine does not show whether iterations are alike.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
 
     target, is_program = spec.target, spec.target.problem.program is not None
@@ -183,36 +183,36 @@ def _record_on_machine(
 
 def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
     """Return a recording of all iterations of a user's program, with marks if their boundaries are known."""
-    # Imported here for a quick start: it is slow to import.
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+    # Imported here because it is slow to import.
+    from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
 
     recording = _record_once(plain, iterations, time_limit_s, read)
     if marked_iterations(recording) == iterations:
         return recording
     unmarked = without_marks(recording)
-    iterations_found = told_apart(unmarked, iterations)
+    iterations_found = split_iterations(unmarked, iterations)
     return unmarked if iterations_found is None else with_marks(unmarked, iterations_found)
 
 
 def _record_like_all(
     plain: RunSpec, iterations: int, folder: Path, *, limits: dict[str, Any], read: list[Inputs | None]
 ) -> tuple[Recording | None, Recording | None]:
-    """Return a recording of so many iterations of a user's program, and None; only the first iteration may differ.
+    """Return a recording of ``iterations`` iterations of a user's program, and None; only the first may differ.
 
-    If others are not shown to be like them, return None and a recording of the whole run that should have shown it,
-    or None if there is none.
+    If the others are not shown to be alike, return None and the recording of the whole run made to check this, or None
+    if there is none.
 
     Args:
         plain: The run.
         iterations: Number of iterations.
         folder: An empty folder for notes.
         limits: As for ``shown_pattern``.
-        read: What the program reads is added to it.
+        read: The program's inputs are added to it.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
     from apps.recording.fingerprints import cuts_at, fingerprints_of_calls, fingerprints_of_marks, read_calls
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+    from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
     from apps.runs.repetition import NotShown, shown_pattern
 
     if plain.engine != "smpi" or (plain.compute == "measured" and plain.work is None):
@@ -233,7 +233,7 @@ def _record_like_all(
     except Incomplete as err:
         raise SimulationError(f"{what}: {err}", done.log) from err
     marked = marked_iterations(recording) == iterations
-    iterations_found = None if marked else told_apart(recording, iterations)
+    iterations_found = None if marked else split_iterations(recording, iterations)
     cuts = None if iterations_found is None else cuts_at(notes, recording, iterations_found)
     if not marked and iterations_found is None:
         return None, None
@@ -244,7 +244,7 @@ def _record_like_all(
     before = len(read)
     few = sum(map(len, recording.events)) * plain.target.iterations <= _MOST_EVENTS * iterations
     try:
-        # A run that shows that the clock does not matter has another clock, and is no recording.
+        # The run that shows that the clock does not matter has a changed clock, so it is not a recording.
         more = {"events": events, "read": read} if few and not (inputs is not None and inputs.reads) else {}
         harmless = inputs is not None and inputs.clock_is_harmless
         pattern = shown_pattern(plain, seen, cuts, marked=marked, clock_is_harmless=harmless, **limits, **more)
@@ -255,7 +255,7 @@ def _record_like_all(
     if alike and marked:
         return recording, None
     unmarked = without_marks(recording)
-    again = told_apart(unmarked, iterations) if alike else None
+    again = split_iterations(unmarked, iterations) if alike else None
     if again is not None:
         return with_marks(unmarked, again), None
     whole = (
@@ -265,7 +265,7 @@ def _record_like_all(
 
 
 def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.files import without_clocks
 
     what = plain.target.problem.on(plain.target.nranks)

@@ -24,14 +24,14 @@ def run_recorded(
 ) -> Recording:
     """Return the timed events of a run of ``iterations`` iterations on the spec's own platform.
 
-    ``what`` is the beginning of error messages.  What a user's program reads is added to ``read``.
+    ``what`` is the beginning of error messages.  Inputs of a user's program are added to ``read``.
 
     Raises:
         KernelError: The program refuses the problem, or calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
         Stopped: ``stop`` was set.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.files import Incomplete, read_events
 
     with scratch_folder("recording") as folder:
@@ -49,7 +49,7 @@ def run_recorded(
 
 
 def with_source(spec: RunSpec, recording: Recording) -> Recording:
-    """Return a recording of a spec's run with what is known of its measured computation."""
+    """Return a recording of a spec's run with information about its measured computation."""
     if spec.compute != "measured" or spec.work is None:
         return recording
     return replace(recording, measured=True, replayed=True, spread_rel=spec.work.spread_rel)

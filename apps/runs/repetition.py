@@ -1,4 +1,4 @@
-"""Repetition of the iterations of a user's program: shown by fingerprints of all of them, or else all are simulated."""
+"""Repetition of a user program's iterations: shown by fingerprints of all of them; otherwise all are simulated."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from platforms.addons import is_there, provided
 
-# Fingerprints cost nearly a full run, so a run of fewer messages than this is cheaper in full
+# Fingerprints cost nearly a full run, so runs with fewer messages than this are cheaper in full
 # (docs/validation/steady-state.md); a collective counts as one message of each rank.
 FULL_BELOW_MESSAGES = 50_000
 _PERIODS = "apps.runs.longer_periods"  # an add-on
 NOT_SETTLED = "the first ones did not settle"
 
 
-# Removes from what a run has noted all that was seen to be harmless (apps/runs/surroundings.py).
+# Removes everything found to be harmless from the inputs of a run (apps/runs/surroundings.py).
 Settle = Callable[[Inputs | None], Inputs | None]
 
 
 class NotShown(Exception):
     """The iterations are not shown to repeat; the message says why.
 
-    ``may_in_turns``: several of them together may still repeat.
+    ``may_in_turns``: groups of iterations may still repeat.
     """
 
     def __init__(self, reason: str, *, may_in_turns: bool = False):
@@ -52,10 +52,10 @@ def repeating(
     stop: threading.Event | None,
     full_below_messages: int = FULL_BELOW_MESSAGES,
 ) -> RunRecord:
-    """Return the record of all iterations of a user's program, extrapolated only if all were seen to repeat.
+    """Return the record of all iterations of a user's program, extrapolated only if all were found to repeat.
 
-    ``run`` simulates the number of iterations that it is given, of a spec of the same program.  Wall time is the sum of
-    all simulations.
+    ``run`` simulates a given number of iterations of a spec of the same program.  The wall time is the sum over all
+    simulations.
     """
     walls_s: list[float] = []
 
@@ -138,10 +138,10 @@ def shown_pattern(
     clock_is_harmless: bool,
     **limits: Any,
 ) -> Pattern:
-    """Return how the iterations repeat, of which a shortened run has these fingerprints.
+    """Return how the iterations repeat, given the fingerprints of a shortened run.
 
     Raises:
-        NotShown: They are not shown to repeat, or the shortened run does something else.
+        NotShown: They are not shown to repeat, or the shortened run behaves differently.
     """
     full = _full(spec, marked, cuts, limits)
     pattern = pattern_of(full.iterations)
@@ -154,7 +154,7 @@ def shown_pattern(
 def check_like(
     short: Fingerprints | None, cuts: Any, full: Fingerprints, full_cuts: Any, *, clock_is_harmless: bool
 ) -> None:
-    """Raise NotShown where a shortened run does something else than the full run."""
+    """Raise NotShown if a shortened run behaves differently from the full run."""
     if short is None or cuts != full_cuts:
         raise NotShown("their boundaries were not found")
     reason = departure(short, full, clock_is_harmless=clock_is_harmless)
@@ -170,7 +170,7 @@ def _run(run: Callable[[int], RunRecord], iterations: int) -> RunRecord:
 
 
 def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fingerprints:
-    """Return the fingerprints of all iterations; raise NotShown where there are none, or of another number."""
+    """Return the fingerprints of all iterations; raise NotShown if there are none, or their number is wrong."""
     iterations = spec.full_iterations
     if not marked and cuts is None:
         raise NotShown("their boundaries were not found")
@@ -185,18 +185,18 @@ def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fin
     if full is None:
         raise NotShown("they do not repeat", may_in_turns=not marked)
     if len(full.iterations) != iterations:
-        raise NotShown(f"the program is told to do {iterations} and does {len(full.iterations)}")
+        raise NotShown(f"the program was given {iterations} iterations and makes {len(full.iterations)}")
     return full
 
 
 def _check_asks(inputs: Inputs | None) -> None:
-    """Raise NotShown where fingerprints, made on other hosts and at another moment, may be of another course."""
+    """Raise NotShown if fingerprints, made on other hosts and at another time, may show another course."""
     if inputs is None:
         return
     if inputs.asks:
-        raise NotShown(f"its course may depend on its hosts, for which it asks by {inputs.asks[0]}")
+        raise NotShown(f"its course may depend on its hosts, which it queries with {inputs.asks[0]}")
     if inputs.varies:
-        raise NotShown(f"its course may depend on {inputs.varies[0]}, whose answers change by themselves")
+        raise NotShown(f"its course may depend on {inputs.varies[0]}, whose results change by themselves")
     if inputs.depends:
         raise NotShown(f"its course depends on {inputs.depends[0]}")
 
@@ -207,7 +207,7 @@ def _messages(record: RunRecord) -> int:
 
 
 def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
-    """Tell whether a record counts the messages and bytes of the full run."""
+    """Return whether a record counts the messages and bytes of the full run."""
     return all(
         getattr(record, name) == tuple(int(totals[name]) for totals in full.totals)
         for name in ("messages", "bytes", "self_messages", "self_bytes")
@@ -218,4 +218,4 @@ def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
 
 def _words(pattern: Pattern, iterations: int) -> str:
     every = "every one" if pattern.period == 1 else f"every {pattern.period}"
-    return f"all {iterations} were seen to repeat, {every} from iteration {pattern.start + 1} on"
+    return f"all {iterations} were found to repeat, {every} from iteration {pattern.start + 1} on"

@@ -23,7 +23,7 @@ class RunProgress:
         self._write_error: OSError | None = None
 
     def start(self) -> None:
-        """Show on a terminal that the command is at work, from now on until ``close``."""
+        """Show activity on a terminal from now on until ``close``."""
         with self._lock, self._write_errors_kept():
             if sys.stderr.isatty():
                 self._display.go_live()
@@ -43,7 +43,7 @@ class RunProgress:
                 self._display(str(spec.target), self._done, self._total)
 
     def waits(self, spec: RunSpec) -> None:
-        """Tell, once and only without a live line, that this process waits for a run that another process makes."""
+        """Report, once and only without a live line, that this process waits for a run of another process."""
         with self._lock, self._write_errors_kept():
             if not self._has_waited and not self._display.is_live:
                 what = f"{spec.target.problem} on {spec.target.platform.name}"

@@ -1,4 +1,4 @@
-"""Execution of many runs in parallel, each at most once; records in the store are not made again."""
+"""Execution of many runs in parallel, each at most once; records in the store are reused."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ _STEP_S = 0.1  # interval between two checks while waiting for a run
 
 
 class Runner:
-    """Makes the records of specs, with ``jobs`` simulations at a time.
+    """Makes the records of specs, running ``jobs`` simulations at a time.
 
-    Known records come from the store, and new ones go there as soon as they are made.  Two specs that use equal parts
+    Known records come from the store, and new ones are stored as soon as they are made.  Two specs that use equal parts
     of generated platforms in the same way, such as the probes of grid4x2 and grid4x8, share one run.  If another
     process is making a result for the same store, the runner does its other work first and then waits for that result.
-    Leaving the context ends every running simulation, and no further one begins.
+    Leaving the context ends all running simulations and begins no more.
 
     Args:
         jobs: Number of simulations at a time.
-        store: Where known results are taken from and new ones are kept; None: nowhere.
-        simulate: Makes the record of a spec; None: apps.runs.simulate, which keeps in the store what it compares.  Its
-            argument ``stop`` is set when the context is left; it must then raise Stopped at once.
+        store: Source of known results, and destination of new ones; None: none.
+        simulate: Makes the record of a spec; None: apps.runs.simulate, which stores its comparisons.  Its argument
+            ``stop`` is set when the context is left; it must then raise Stopped at once.
         identify: Returns the identity of a spec's run.
         progress: Display of the runs; None: none.
         time_limit_s: Limit of the wall time of a recording or a measurement; None: none.
         cautions: Collects the cautions about all results that are returned; None: the runner's own collection.
-        evidence_limit: What the evidence of a prediction may take; it also ends a recording or a measurement here.
+        evidence_limit: Limit of the evidence of a prediction; it also ends recordings and measurements here.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Runner:
 
     @property
     def finished(self) -> int:
-        """Number of runs that were asked for and have a record, new or from the store."""
+        """Number of requested runs with a record, new or from the store."""
         with self._lock:
             return sum(
                 future.done() and not future.cancelled() and future.exception() is None
@@ -112,7 +112,7 @@ class Runner:
             self._begin(specs)
 
     def has(self, spec: RunSpec) -> bool:
-        """Return whether a run was begun and has ended, so that ``record`` does not wait."""
+        """Return whether a run has begun and ended, so that ``record`` does not wait."""
         with self._lock:
             future = self._futures.get(self._key(spec, self._identify(spec)))
         return future is not None and future.done()
@@ -137,12 +137,12 @@ class Runner:
         if self._store is not None and record.identity != made.identity and not self._known(record.identity):
             self._store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
-        self.cautions.add(str(spec.target), record.cautions, key=_told_apart_by(spec))
+        self.cautions.add(str(spec.target), record.cautions, key=_caution_key(spec))
         self._compare(spec, record)
         return record
 
     def _compare(self, spec: RunSpec, record: RunRecord) -> None:
-        """Caution where a recording of a user's program did other things than the run."""
+        """Add a caution if a recording of a user's program differs from the run."""
         recorded = self._totals.get((spec.target.problem, spec.target.nranks))
         if recorded is None or spec.machine is not None:
             return
@@ -151,14 +151,14 @@ class Runner:
         difference = recorded.difference(totals_of_record(record))
         if difference is not None:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
-            self.cautions.add(str(spec.target), [said], key=_told_apart_by(spec))
+            self.cautions.add(str(spec.target), [said], key=_caution_key(spec))
 
     def timed(self, spec: RunSpec) -> RunSpec:
-        """Return the spec with the measured computation that its runs replay (computation.py)."""
+        """Return the spec with the measured computation replayed by its runs (computation.py)."""
         return with_work(spec, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop)
 
     def recording(self, spec: RunSpec, iterations: int) -> Recording:
-        """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
+        """Wait for a recording of a number of iterations of the spec's problem (record_events.py) and return it."""
         key = identity_hash({**recording_identity(spec, iterations), "flop_scale": spec.flop_scale})
         if key not in self._recordings:
             with doing(f"recording {spec.target}"), self._alone("recording", key):
@@ -189,7 +189,7 @@ class Runner:
         return self._measurements[key]
 
     def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
-        """Return the result of a plan from the store, or carry it out now."""
+        """Return the result of a plan from the store, or execute it now."""
         known = self._store.get("probe", key) if self._store is not None else None
         if known is not None and self._store is not None:
             try:
@@ -206,7 +206,7 @@ class Runner:
         return made
 
     def _evidence_s(self, machine: RealMachine | None) -> float | None:
-        """Return the wall time that a recording or a measurement may take, s; None: any."""
+        """Return the limit of the wall time of a recording or a measurement, s; None: none."""
         limits = [self._time_limit_s, None if machine is not None else self.evidence_limit.time_s]
         least = min((limit for limit in limits if limit is not None), default=math.inf)
         return None if math.isinf(least) else least
@@ -239,7 +239,7 @@ class Runner:
 
     @staticmethod
     def _key(spec: RunSpec, identity: dict[str, Any]) -> str:
-        """Return what equal runs have in common, on whatever platform."""
+        """Return what equal runs on any platform have in common."""
         part = part_hash(spec.target.platform, spec.target.placement)
         return identity_hash({**identity, "platform_hash": part})
 
@@ -252,7 +252,7 @@ class Runner:
                     self._progress.waits(spec)
                 if self._stop.wait(_STEP_S):
                     raise Stopped(f"{spec.target.problem}: not started, because its runner was closed")
-                self._pool.submit(self._fulfil, future, spec, identity)  # behind all runs that already wait
+                self._pool.submit(self._fulfil, future, spec, identity)  # after all waiting runs
                 return
         except BaseException as err:
             future.set_exception(err)
@@ -279,7 +279,7 @@ class Runner:
         return record
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:
-        measured = identity.get("source") == "measurement"  # the store then says that it is reused
+        measured = identity.get("source") == "measurement"  # the store then reports that it is reused
         record = self._store.get_record(identity, inexact=measured) if self._store is not None else None
         wrong = None if record is None else misfit(record)
         if self._store is not None and wrong is not None:
@@ -288,7 +288,7 @@ class Runner:
         return record
 
 
-def _told_apart_by(spec: RunSpec) -> tuple[object, ...]:
+def _caution_key(spec: RunSpec) -> tuple[object, ...]:
     """Return what distinguishes the spec from others of a command whose targets have the same name."""
     return spec.target.platform.content_hash, spec.target.placement, spec.efficiency
 

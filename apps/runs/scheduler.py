@@ -1,4 +1,4 @@
-"""Options for a Dask scheduler whose workers simulate, and for the certificates by which both sides know each other."""
+"""Options for a Dask scheduler whose workers simulate, and for the certificates that authenticate both sides."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from platforms.command.request import Request, option
 from platforms.errors import UserError
 
 _ENCRYPTED = "tls://"
-_WITHIN = "inproc://"  # a scheduler in the same process, which nobody else reaches
+_WITHIN = "inproc://"  # a scheduler in the same process, unreachable for others
 OPEN = (
-    "the Dask scheduler is reached without certificates: whoever reaches its port can run any program on its workers, "
-    "and on this computer, and can make up results; --tls closes it (docs/validation/campaigns.md)"
+    "the Dask scheduler is used without certificates: anyone who reaches its port can run any program on its workers "
+    "and on this computer, and can forge results; --tls prevents this (docs/validation/campaigns.md)"
 )
 
 
@@ -25,8 +25,8 @@ class SchedulerOptions(Request):
     tls: str | None = option(
         None,
         "CA,CERT,KEY",
-        "files of certificates (PEM) for a scheduler at tls://HOST:PORT: the authority's, which signed all others, "
-        "one's own, and the key to it",
+        "certificate files (PEM) for a scheduler at tls://HOST:PORT: that of the authority that signed the others, "
+        "the own certificate, and its key",
     )
 
 
@@ -34,12 +34,12 @@ def scheduler_from_request(request: SchedulerOptions) -> tuple[str, ...] | None:
     """Return the address of the scheduler, and the names of the three files if there are any; None: no scheduler.
 
     Raises:
-        UserError: The options do not fit together.
+        UserError: The options contradict each other.
     """
     if request.tls is None:
         return None if request.scheduler is None else (request.scheduler,)
     if request.scheduler is None or not request.scheduler.startswith(_ENCRYPTED):
-        raise UserError("--tls", "no scheduler that takes certificates", "Give --scheduler tls://HOST:PORT")
+        raise UserError("--tls", "no scheduler that uses certificates", "Give --scheduler tls://HOST:PORT")
     files = request.tls.split(",")
     if len(files) != 3 or not all(files):
         raise UserError(f"--tls {request.tls}", "not three files", "Give the names of CA,CERT,KEY, with commas")
@@ -47,5 +47,5 @@ def scheduler_from_request(request: SchedulerOptions) -> tuple[str, ...] | None:
 
 
 def open_to_strangers(scheduler: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return a caution if whoever reaches the scheduler's port can use it."""
+    """Return a caution if anyone who reaches the scheduler's port can use it."""
     return (OPEN,) if scheduler and not scheduler[0].startswith((_ENCRYPTED, _WITHIN)) else ()

@@ -1,4 +1,4 @@
-"""Simulate what a specification asks for."""
+"""Simulate a specification."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def simulate(
 ) -> RunRecord:
     """Simulate the spec and return its record, of all iterations of the problem.
 
-    Iterations are extrapolated only where they are known to be alike: those of a kernel that is uniform by
-    construction, and those of a user's program of which all were seen to repeat (apps/runs/repetition.py).  Otherwise
-    all are simulated, unless the spec asks for a number of them, which then bounds no error.
+    Iterations are extrapolated only if they are known to be alike: those of a kernel that is uniform by construction,
+        and those of a user's program that were all found to repeat (apps/runs/repetition.py).  Otherwise all are
+        simulated, unless the spec gives a number of them; then there is no error bound.
 
     Args:
         spec: The run.
-        time_limit_s: Wall time that each simulation may take; None: any.
-        stop: Set by another thread to end the run at once, whatever is left to be tried.
-        store: Where fingerprints of a user's program are kept.
-        full_below_messages: User's programs of fewer messages are simulated in full; None: as is cheapest.
+        time_limit_s: Limit of the wall time of each simulation; None: none.
+        stop: Set by another thread to end the run at once.
+        store: Storage for fingerprints of a user's program.
+        full_below_messages: User programs with fewer messages are simulated in full; None: whichever is cheaper.
 
     Raises:
         KernelError: The kernel or program refuses the problem.
@@ -55,7 +55,7 @@ def simulate(
     except Departed as reason:
         again = replace(spec, work=None)
         record = _simulated(again, store=store, full_below_messages=full_below_messages, **limits)
-        assert record.timed is not None  # it was measured in the run itself
+        assert record.timed is not None  # measured in the run itself
         record = replace(record, timed=replace(record.timed, reason=str(reason)))
     record = replace(record, identity=run_identity(spec), seen=None)
     return replace(record, cautions=run_cautions(spec, record))
@@ -70,11 +70,11 @@ def _simulated(
     full_below_messages: int | None,
 ) -> RunRecord:
     """Return the record of all iterations; the arguments are those of ``simulate``."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
     from apps.runs.surroundings import settled
 
-    if spec.engine == REPLAY:  # what is replayed comes from the store where that has it
+    if spec.engine == REPLAY:  # replayed computation comes from the store if possible
         provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     official, problem = spec.full_iterations, spec.target.problem
     uniform = problem.program is None and named_kernel(problem.name).uniform
@@ -117,7 +117,7 @@ def _with_basis(record: RunRecord, extrapolated: str, in_full: str | None) -> Ru
 
 
 def _not_shown(record: RunRecord) -> RunRecord:
-    """Return the record without bounds, which nothing supports."""
+    """Return the record without error bounds, for which there is no evidence."""
     if record.extrapolation is None:
         return record
     how = replace(record.extrapolation, bound_rel=None, energy_bound_rel=None)

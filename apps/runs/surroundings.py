@@ -1,8 +1,8 @@
-"""Surroundings of a program: what may differ between two runs although all that the program is given is the same.
+"""Surroundings of a program: what may differ between two runs with the same inputs.
 
-A program runs twice at its smallest number of iterations, the second time with another date, process number, host names
-and random numbers, another layout of memory, and a simulated clock that runs otherwise.  If its ranks make the same
-calls, its course depends on none of these.  Otherwise each part is changed alone, to name those that matter.
+A program runs twice with its smallest number of iterations, the second time with another date, process number, host
+names, random numbers, memory layout, and simulated clock.  If its ranks make the same calls, its course depends on none
+of these.  Otherwise each part is changed separately, to name those that matter.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ _NAMES = {
     "host": "the name of this computer",
     "clock": "the simulated time",
     "layout": "addresses in memory or the order of the environment",
-    "marks": "dates, numbers, links or rights of files",
+    "marks": "dates, inodes, links or permissions of files",
     "computer": "limits or the processors of this computer, or its user",
-    "names": "the name of a folder or file that is made for the run",
+    "names": "the name of a folder or file created for the run",
 }
-BY_ITSELF = "addresses in memory or something else that changes by itself"
+BY_ITSELF = "memory addresses or something else that changes by itself"
 _TOGETHER = "its surroundings"
-# Calls of all ranks up to which a program is compared over all iterations, of which a late one may look at the clock.
+# Calls of all ranks up to which all iterations are compared: a late one may read the clock.
 _MOST_CALLS = 100_000
 _known: dict[str, tuple[Checked, Inputs]] = {}  # of this process, by identity
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Outcome of the comparison of two runs in unlike surroundings."""
+    """Outcome of the comparison of two runs in different surroundings."""
 
     depends: tuple[str, ...]  # parts of the surroundings on which the course depends, or BY_ITSELF
     whole: bool  # all iterations were compared
-    wall_s: float = 0.0  # of the runs; 0: known from before
+    wall_s: float = 0.0  # of the runs; 0: known before
 
     def settled(self, inputs: Inputs) -> Inputs:
-        """Return the inputs without what was seen to be harmless, and with what was not."""
+        """Return the inputs without those found to be harmless, and with those that are not."""
         harmless = {name for part, names in PARTS.items() if part not in self.depends for name in names}
         if self.depends and not set(self.depends) <= PARTS.keys():
             harmless = set()
@@ -79,7 +79,7 @@ class Checked:
 
 
 def part_name(part: str) -> str:
-    """Return what a part of the surroundings is called in cautions."""
+    """Return the name of a part of the surroundings in cautions."""
     return _NAMES.get(part, part)
 
 
@@ -91,10 +91,10 @@ def settled(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Inputs | None:
-    """Return what a run of the spec has noted, without the sources of variation that are seen to be harmless.
+    """Return the inputs of a run of the spec, without the sources of variation found to be harmless.
 
-    The program runs in two surroundings, once per program: the result is kept in ``store``.  Where these runs fail,
-    nothing is shown.
+    Each program runs in two surroundings only once: the result is kept in ``store``.  If these runs fail, nothing is
+        shown.
 
     Raises:
         Stopped: ``stop`` was set.
@@ -115,7 +115,7 @@ def settled(
 
 
 def assumed_repeatable(inputs: Inputs, names: Iterable[str]) -> Inputs:
-    """Return the inputs without functions of which the user says that the course does not depend on them."""
+    """Return the inputs without functions that do not affect the course according to the user."""
     assumed = set(names)
 
     def left(functions: tuple[str, ...]) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _checked(
 
 
 def _identity(spec: RunSpec) -> dict[str, object]:
-    """Return what decides the outcome: of the spec neither the platform nor the number of ranks."""
+    """Return what determines the outcome: everything in the spec except platform and number of ranks."""
     program = spec.target.problem.program
     assert program is not None
     return {
@@ -173,18 +173,18 @@ def _identity(spec: RunSpec) -> dict[str, object]:
 
 def _read(content: bytes) -> Checked | None:
     try:
-        told = json.loads(content)
+        data = json.loads(content)
     except ValueError:
         return None
-    if not (isinstance(told, list) and told and all(isinstance(part, str) for part in told[1:])):
+    if not (isinstance(data, list) and data and all(isinstance(part, str) for part in data[1:])):
         return None
-    return Checked(tuple(told[1:]), told[0] is True)
+    return Checked(tuple(data[1:]), data[0] is True)
 
 
 def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> Checked:
     """Return the parts of the surroundings on which the course depends.
 
-    A few iterations are compared, or all, if the program is known to make few calls in all.
+    A few iterations are compared, or all if the program is known to make few calls.
     """
     program = spec.target.problem.program
     assert program is not None
@@ -202,7 +202,7 @@ def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event |
             other = _course(spec, Surroundings(changed), count, time_limit_s, stop)
         except Stopped:
             raise
-        except (SimulationError, KernelError):  # it does not even end well there
+        except (SimulationError, KernelError):  # it does not even end normally there
             return False
         return all(np.array_equal(*rows) for rows in zip(usual, other, strict=True))
 
@@ -218,7 +218,7 @@ def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event |
 def _course(
     spec: RunSpec, surroundings: Surroundings, iterations: int, time_limit_s: float | None, stop: threading.Event | None
 ) -> list[npt.NDArray[np.uint64]]:
-    """Return the hashes of all calls of each rank, without readings of clocks."""
+    """Return the hashes of all calls of each rank, without clock readings."""
     problem, nranks = spec.target.problem, spec.target.nranks
     plain = RunSpec(Target(problem, silent_platform(nranks), ("h",) * nranks), options=kept_options(spec))
     what = f"{problem.on(nranks)} in other surroundings"

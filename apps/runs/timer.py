@@ -1,9 +1,8 @@
-"""The program's own timer: which readings of a clock bound the time that it prints.
+"""The program's own timer: the clock readings that bound the time it prints.
 
-The program runs a few times on a network that costs next to nothing, and gets other times there: between any two
-readings of a clock pass thousands of seconds, drawn by rank and number (recorder/timer.c).  The printed time is
-then the difference of two readings that no other two have.  With other numbers of iterations the numbers of these
-readings grow evenly, or the timer is refused.
+The program runs a few times on a network of almost no cost with invented times: thousands of seconds, drawn by rank and
+number, pass between any two clock readings (recorder/timer.c).  The printed time then identifies the two readings whose
+difference it is.  Their numbers must grow linearly with the number of iterations, or the timer is refused.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class _Candidate:
 
 
 class _Probe:
-    """In the place of a timer that is not known yet: the program gets other times."""
+    """Placeholder for a timer that is not known yet: the program gets invented times."""
 
     rank = None
 
@@ -73,7 +72,7 @@ def with_timer(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunSpec:
-    """Return the spec with the readings that bound the time which its program prints; others as they are.
+    """Return the spec with the readings that bound the time printed by its program; other specs unchanged.
 
     Raises:
         KernelError: The output has no such time, or it is not the difference of two readings.
@@ -104,8 +103,8 @@ def _kept(store: Store | None, identity: dict[str, Any]) -> Timer | None:
         return None
     content = store.get_bytes("timer", identity)
     try:
-        told = {} if content is None else json.loads(content)
-        fields: dict[str, Any] = {name: tuple(at) if isinstance(at, list) else at for name, at in told.items()}
+        data = {} if content is None else json.loads(content)
+        fields: dict[str, Any] = {name: tuple(at) if isinstance(at, list) else at for name, at in data.items()}
         return Timer(**fields)
     except (ValueError, TypeError, AttributeError):
         return None
@@ -123,7 +122,7 @@ def _found(
         readings, output, inputs = _probe(spec, count, time_limit_s, stop)
         printed = printed_time(program.time_from or "", output)
         if printed is None:
-            remedy = "Give the text around the number as the program prints it, with {time} in its place"
+            remedy = "Give the printed text around the number, with {time} in place of the number"
             raise _refused(program, "the program prints no such line", remedy)
         candidates.append(_candidates(readings, printed, program))
     timers = set(_laws(counts, candidates))
@@ -144,7 +143,7 @@ def _refused(program: UserProgram, problem: str, remedy: str = _REMEDY) -> Kerne
 def _probe(
     spec: RunSpec, iterations: int, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[tuple[npt.NDArray[np.void], ...], str, Inputs | None]:
-    """Return the readings of each rank in a run in which the program gets other times, and what it prints."""
+    """Return the readings of each rank in a run with invented times, and its output."""
     problem, nranks = spec.target.problem, spec.target.nranks
     if spec.engine == REPLAY:
         return _probe_here(spec, iterations, time_limit_s, stop)
@@ -164,7 +163,7 @@ def _probe(
 def _probe_here(
     spec: RunSpec, iterations: int, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[tuple[npt.NDArray[np.void], ...], str, Inputs | None]:
-    """Do the same under this computer's own MPI, for a program that SMPI does not run."""
+    """Do the same under this computer's MPI, for a program that SMPI cannot run."""
     program = spec.target.problem.program
     assert program is not None
     probed = replace(spec.target.problem, program=replace(program, timer=_Probe()))
@@ -197,14 +196,14 @@ def _candidates(readings: tuple[npt.NDArray[np.void], ...], printed: Printed, pr
     if not candidates:
         mean = _is_mean(readings, printed)
         problem = "the printed time is the mean of all ranks'" if mean else (
-            "the printed time is no difference of two readings of a clock: a sum, a mean, or of another unit"
+            "the printed time is not the difference of two clock readings: a sum, a mean, or in another unit"
         )  # fmt: skip
         raise _refused(program, problem)
     return candidates
 
 
 def _pairs(told_s: npt.NDArray[np.float64], printed: Printed) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the readings that differ by the printed time; the times ascend."""
+    """Yield the indices of pairs of readings that differ by the printed time; the times ascend."""
     tolerance_s = printed.digit_s * (1 + 1e-6) + 1e-9 * printed.time_s
     low = np.searchsorted(told_s, told_s + printed.time_s - tolerance_s)
     high = np.searchsorted(told_s, told_s + printed.time_s + tolerance_s, side="right")
@@ -238,7 +237,7 @@ def _is_mean(readings: tuple[npt.NDArray[np.void], ...], printed: Printed) -> bo
 
 
 def _laws(counts: list[int], candidates: list[list[_Candidate]]) -> Iterator[Timer]:
-    """Yield the timers that fit all probes, whose numbers of iterations are ``counts``."""
+    """Yield the timers that fit all probes with ``counts`` iterations."""
     for one in candidates[0][: _MOST_CANDIDATES + 1]:
         if len(counts) == 1:
             yield _law(one, one, 0, 1)

@@ -83,7 +83,7 @@ def main(job_path: str, result_path: str) -> None:
 def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
     """Return the program of a kernel, or ``main`` of the user's file, which finds its modules as a script does."""
     if job["kernel"] is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from apps.s4u.declared import Player
 
         played = Problem(job["kernel"], tuple(job["parameters"].items()), shares=tuple(job["shares"]))

@@ -26,7 +26,7 @@ _Sends = list[tuple[int, int, int]]  # (destination, bytes, tag), in order
 
 
 class Player:
-    """A kernel's problem on so many ranks; ``main`` is its program."""
+    """A kernel's problem on this number of ranks; ``main`` is its program."""
 
     def __init__(self, problem: Problem, nranks: int):
         declared = traffic(problem, nranks)

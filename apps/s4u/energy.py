@@ -95,7 +95,7 @@ class Meter:
         return made
 
     def place(self, host: str) -> int | None:
-        """Return the index of a host in a reading; None where the platform gives it no watts."""
+        """Return the index of a host in a reading; None if the platform gives it no watts."""
         return list(self._hosts).index(host) if host in self._hosts else None
 
     def read_host(self, host: str, *, computed: bool) -> float:

@@ -46,7 +46,7 @@ def program_hash(spec: RunSpec) -> str:
 
 
 def _played(spec: RunSpec) -> Kernel | None:
-    """Return the kernel whose declared traffic a run plays; None where it runs a program in Python."""
+    """Return the kernel whose declared traffic a run plays; None if it runs a program in Python."""
     asked = spec.target.problem
     return named_kernel(asked.name) if asked.program is None else None
 
@@ -59,7 +59,7 @@ def run_iterations(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunRecord:
-    """Run so many iterations of the spec's problem, whatever its policy, and return the record of them.
+    """Run a number of iterations of the spec's problem, independent of its policy, and return their record.
 
     Args:
         spec: the run.
@@ -72,7 +72,7 @@ def run_iterations(
         KernelError: the program refuses the problem.
         SimulationError: the run did not succeed, for example by an exception in the user's program.
         Stopped: ``stop`` was set.
-        NoIterations: the user's program was asked for fewer iterations than all, and did not mark so many on every
+        NoIterations: the user's program was asked for fewer iterations than all, and did not mark that number on every
             rank.
     """
     energy = counted(spec.target.platform)
@@ -101,7 +101,7 @@ def note_events(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Finished:
-    """Run so many iterations, and write what the ranks did to the folder ``notes``; ``what`` names the run in errors.
+    """Run a number of iterations, and write the ranks' events to ``notes``; ``what`` names the run in errors.
 
     The files are those of the recorder of MPI programs (apps/recording/files.py).
 
@@ -129,13 +129,13 @@ def _run(
     _check_problem(spec)
     with scratch_folder("s4u") as folder:
         job, result = folder / "job.json", folder / "result.json"
-        told = _job(spec, iterations)
-        told["options"] |= trace_options(spec.options, spec.target.platform.options, folder)
+        job_data = _job(spec, iterations)
+        job_data["options"] |= trace_options(spec.options, spec.target.platform.options, folder)
         program = spec.target.problem.program
         work = None if program is None else working_folder(folder)
         inputs = folder / "inputs"
-        told |= {"energy": energy, "events": None if notes is None else str(notes), "inputs": str(inputs)}
-        job.write_text(json.dumps(told))
+        job_data |= {"energy": energy, "events": None if notes is None else str(notes), "inputs": str(inputs)}
+        job.write_text(json.dumps(job_data))
         if program is not None:
             check_unchanged(program)
         words = loaded_first(folder, called=os.path.relpath(folder, work or folder))
@@ -206,7 +206,7 @@ def _result(done: Finished, result: Path, spec: RunSpec, what: str) -> dict[str,
 
 
 def _read(result: Path) -> dict[str, Any] | None:
-    """Return the result of a run; None where it is missing, or cut off because the process was killed."""
+    """Return the result of a run; None if it is missing, or cut off because the process was killed."""
     try:
         output: dict[str, Any] = json.loads(result.read_bytes())
     except (FileNotFoundError, ValueError):

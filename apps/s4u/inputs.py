@@ -21,7 +21,7 @@ _STARTS = {"subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.exec", 
 _READ_BY_PYTHON = {"simgrid", "numpy", "scipy", "pandas"}  # packages whose compiled modules read files by Python's
 
 
-_CHANGING = {  # functions whose answers change by themselves
+_CHANGING = {  # functions whose results change by themselves
     time: [f"{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")],
     os: ["urandom", "getpid", "times"],
 }

@@ -58,7 +58,7 @@ class Moment:
 
 
 class Section:
-    """The timed section of one rank.  It is open from the beginning; ``begin`` starts it anew."""
+    """The timed section of one rank.  It is open from the beginning; ``begin`` restarts it."""
 
     def __init__(self, clock_s: float = 0.0):
         self.all_marked = False  # whether nothing but what ``before`` marks precedes the first iteration
@@ -115,7 +115,7 @@ def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: floa
         sections: the timed section of each rank.
         hosts: the host of each rank.
         timed_wall_s: real time of the timed section, s.
-        iterations: the number that was asked for; iterations are reported only where every rank has marked so many.
+        iterations: the requested number; iterations are reported only if every rank has marked this many.
     """
     marked = all(len(section.iterations) == iterations for section in sections)
     each = [section.per_iteration() if marked else Section().per_iteration() for section in sections]

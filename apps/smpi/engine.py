@@ -37,7 +37,7 @@ from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
 
-# Functions whose answers are others in other surroundings, by the part that they ask for (recorder/clocks.c).
+# Functions whose results change with the surroundings, by the part they query (recorder/clocks.c).
 PARTS: dict[str, tuple[str, ...]] = {
     "time": (
         *("time", "clock", "times", "getrusage", "clock_gettime", "gettimeofday", "timespec_get"),
@@ -62,12 +62,12 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Surroundings of a run that is compared with another one (recorder/surroundings.c)."""
+    """Surroundings of a run that is compared with another (recorder/surroundings.c)."""
 
-    changed: tuple[str, ...]  # the PARTS that are others than usual
+    changed: tuple[str, ...]  # the changed PARTS
 
     def settings(self) -> dict[str, str]:
-        """Return the environment variables that make them."""
+        """Return the environment variables that set them."""
         more = {"IN_OTHER_SURROUNDINGS": "x" * 4001} if "layout" in self.changed else {}
         return {**more, "RECORDER_SURROUNDINGS": " ".join(self.changed)}
 
@@ -80,7 +80,7 @@ def program_hash(spec: RunSpec) -> str:
 
 
 def user_program_hash(program: UserProgram) -> str:
-    """Return the identity of a program and of the recorder that makes its record."""
+    """Return the identity of a program and of the recorder that records it."""
     return f"{program.content_hash}-{recorder_hash()[:16]}"
 
 
@@ -94,11 +94,11 @@ def run_iterations(
 ) -> RunRecord:
     """Run a number of the problem's iterations; see apps.runs.engines.Engine.
 
-    SMPI's exit status 0 is not sufficient: a run has succeeded only if the program has also printed its final record.
+    An exit status of 0 is not sufficient: a run has succeeded only if the program has also printed its final record.
     """
     check_simgrid()
     if spec.target.problem.program is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from apps.smpi.user_run import run_user_iterations
 
         return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)
@@ -145,10 +145,10 @@ def note_fingerprints(
     stop: threading.Event | None = None,
     surroundings: Surroundings | None = None,
 ) -> Finished:
-    """Run a number of iterations, and leave hashes of what the ranks do in the folder ``notes``.
+    """Run a number of iterations, and write hashes of the ranks' actions to the folder ``notes``.
 
-    ``calls``: a hash of each call is noted, not only of each iteration that the program marks.
-    ``surroundings``: None, the usual ones.
+    ``calls``: write a hash of each call, not only of each iteration that the program marks.  ``surroundings``: None:
+        unchanged.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.
@@ -165,8 +165,8 @@ def note_fingerprints(
 def note_looks(
     spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
 ) -> Finished:
-    """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.Look``)."""
-    return noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
+    """Run like ``note_events``, with an event for each poll (``apps.recording.events.PollKind``)."""
+    return noted(spec, launch(spec, iterations), notes, "polls", what=what, time_limit_s=time_limit_s)
 
 
 def note_work(
@@ -179,9 +179,9 @@ def note_work(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Finished:
-    """Run a number of iterations, and leave the times of the ranks' computation in the folder ``notes``.
+    """Run a number of iterations, and write the times of the ranks' computation to the folder ``notes``.
 
-    ``apart``: some computations are carried out again, to time them with the caches that a rank alone finds.
+    ``apart``: some computations are repeated to time them with warm caches.
 
     Raises:
         SimulationError: The run does not succeed.
@@ -202,7 +202,7 @@ def noted(
     stop: threading.Event | None = None,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Finished:
-    """Run a program under the recorder, which notes ``events`` (recorder.h); more ``settings`` are for it too.
+    """Run a program under the recorder, which writes ``events`` (recorder.h); ``settings`` are more variables for it.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.

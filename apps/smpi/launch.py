@@ -1,4 +1,4 @@
-"""Command lines of smpirun: for a run, and for a user who repeats the run by hand."""
+"""Command lines of smpirun: for a run, and for a user who repeats it by hand."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Launch:
     privatize: bool  # SMPI separates the ranks' global variables; kernels have none
     finds_input: bool  # the program reads files in the current folder; a kernel reads none
     iterations: int
-    energy: tuple[str, ...] = ()  # parts whose energy is counted: "hosts", "links"
-    private: tuple[str, ...] = ()  # shared libraries of which each rank has its own copy
+    energy: tuple[str, ...] = ()  # parts whose energy is measured: "hosts", "links"
+    private: tuple[str, ...] = ()  # shared libraries that each rank gets a copy of
     files: Mapping[str, str] = field(
         default_factory=dict
-    )  # text of each file that is made in the folder of the run, by name
+    )  # text of each file created in the folder of the run, by name
 
 
 def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> Launch:
-    """Return the launch of so many iterations of the spec's problem; the program is compiled if necessary.
+    """Return the launch of a number of iterations of the spec's problem; the program is compiled if necessary.
 
     Args:
         spec: The run.
@@ -80,10 +80,10 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
 
 
 def check_program(spec: RunSpec) -> None:
-    """Check after a run that a binary of the user, which is run in its own place, is still the one that was read.
+    """Check after a run that a user's binary, which runs in its original location, has not changed.
 
     Raises:
-        KernelError: It was changed.
+        KernelError: It has changed.
     """
     program = spec.target.problem.program
     if program is not None and not program.is_source:
@@ -91,7 +91,7 @@ def check_program(spec: RunSpec) -> None:
 
 
 def run_inputs(notes: Path, folder: Path, work: Path, started: Launch) -> Inputs:
-    """Return what decided a run of a user's program: the inputs that it has noted, and what it was built from."""
+    """Return what determined a run of a user's program: the logged inputs, and the sources of the program."""
     built = built_from(started.program)
     inputs = noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files, built=built or {})
     unseen = ("the files that its compiler reads could not be observed",) if built is None else ()
@@ -107,7 +107,7 @@ def expected_status(spec: RunSpec) -> int:
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
     """Fill the run's folder and return the command.
 
-    smpirun is a shell script that quotes only the platform, so everything else has a plain name inside the folder.
+    smpirun is a shell script that quotes only the platform, so all other names inside the folder are plain.
 
     Args:
         spec: The run.
@@ -146,8 +146,8 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
 def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
     """Return the plain command that repeats the run, given a file HOSTS with the record's hosts, one per line.
 
-    smpirun and the loader accept no spaces or similar characters in a file name.  Where SimGrid is repaired and the
-    cache folder's name has such characters, a link REPAIRS to the repairs_library is needed too.
+    smpirun and the loader accept no spaces or similar characters in a file name.  If SimGrid is repaired and the name
+    of the cache folder has such characters, a link REPAIRS to the repairs_library is needed too.
     """
     repairs = repairs_library()
     first = repairs if repairs is None or is_plain(str(repairs)) else "./REPAIRS"
@@ -175,7 +175,7 @@ def _command(
     traces: Mapping[str, str],
     platform: Path,
 ) -> list[str]:
-    """Return the words that start the run."""
+    """Return the command that starts the run."""
     private = {"smpi/privatize-libs": ";".join(started.private)} if started.private else {}
     return smpirun_command(
         program,
@@ -200,7 +200,7 @@ def bus_settings(spec: RunSpec) -> dict[str, str]:
     """Return the recorder's settings for the memory bus of a program (recorder/timing/bus.c); none without a bus.
 
     Raises:
-        KernelError: The program's computation is timed while it is simulated, and so has no number of bytes.
+        KernelError: The program's computation is timed during the simulation, so its bytes are unknown.
     """
     if spec.memory_bus is None:
         return {}

@@ -1,4 +1,4 @@
-"""The library that spares simulations of kernels the calls for the thread's clock."""
+"""The library that avoids reading the thread's clock in simulations of kernels."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _SOURCE = Path(__file__).with_name("thread_clock.c")
 def thread_clock_library() -> Path:
     """Return the path of the library, which is compiled on first use and kept in the cache folder.
 
-    No simulated time depends on it, so it is no part of any identity.
+    No simulated time depends on it, so it is not part of any identity.
 
     Raises:
         UserError: It cannot be compiled.

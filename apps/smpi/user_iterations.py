@@ -1,4 +1,4 @@
-"""Iterations of a program's run: those that the program marks, or those that repeat in its events."""
+"""Iterations of a program's run: those marked by the program, or those that repeat in its events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from apps.recording.fingerprints import (
     fingerprints_of_marks,
     read_calls,
 )
-from apps.recording.iterations import told_apart
+from apps.recording.iterations import split_iterations
 from apps.recording.under_way import UnderWay, under_way
 from apps.results.steady.period import Period
 from apps.spec.run_spec import RunSpec
@@ -32,18 +32,18 @@ class Timeline:
     """The iterations of a run, by rank."""
 
     end_s: tuple[tuple[float, ...], ...]  # end of each iteration, from the start of the timed section
-    compute_s: tuple[tuple[float, ...], ...]  # time that the rank had computed by then
-    energy_j: tuple[tuple[float, ...], ...]  # energy that the rank's host had consumed by then, as in IterationEnergy
-    each: list[npt.NDArray[np.void]]  # one iteration's part of the counts: a MOMENT that is a difference
+    compute_s: tuple[tuple[float, ...], ...]  # computation time of the rank until then
+    energy_j: tuple[tuple[float, ...], ...]  # energy of the rank's host until then, as in IterationEnergy
+    each: list[npt.NDArray[np.void]]  # counts of one iteration: the difference of two MOMENTs
     marked: bool  # whether the program marks its iterations
-    counts: list[list[npt.NDArray[np.void]]]  # each iteration's part of the counts: MOMENTs by rank
-    fingerprints: Fingerprints | None  # None: the iterations have unequal numbers of calls
+    counts: list[list[npt.NDArray[np.void]]]  # counts of each iteration: MOMENTs by rank
+    fingerprints: Fingerprints | None  # None: the iterations have different numbers of calls
     cuts: tuple[Cut, ...] | None  # of the calls of each rank, for iterations that are not marked
-    under_way: UnderWay | None = None  # None: not noted
+    under_way: UnderWay | None = None  # None: not recorded
 
 
 def marked_timeline(moments: Sequence[npt.NDArray[np.void]], iterations: int) -> Timeline | None:
-    """Return the iterations that the program marks, or None if it does not mark as many as it was asked for."""
+    """Return the iterations marked by the program, or None if their number is not the requested one."""
     ends = [snapshots[snapshots["op"] == Mark.ITERATION] for snapshots in moments]
     if {len(end) for end in ends} != {iterations}:
         return None
@@ -75,7 +75,7 @@ def found_timeline(
 ) -> Timeline | None:
     """Return the iterations that repeat in the events, or None."""
     recording = read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
-    iterations_found = told_apart(recording, iterations)
+    iterations_found = split_iterations(recording, iterations)
     if iterations_found is None:
         return None
     energies = read_energies(notes, recording)
@@ -84,7 +84,7 @@ def found_timeline(
         ends = starts[1:]
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
         end_s.append(tuple((events["clock_s"][ends] - events["clock_s"][begin]).tolist()))
-        # The amount of a computation is that of itself; an event before it holds the time that the rank had computed.
+        # The amount of a COMPUTE event is its own; the event before it has the computation time of the rank so far.
         tells = ~np.isin(events["kind"], (Kind.COMPUTE, Kind.ELAPSE))
         so_far = np.maximum.accumulate(np.where(tells, np.arange(len(events)), 0))[ends]
         compute_s.append(tuple((events["amount"][so_far] - events["amount"][begin]).tolist()))
@@ -123,12 +123,12 @@ class Seen:
         return 0.0 if self._under_way is None else self._under_way.drift_rel(period, start)
 
     def advance(self, period: int) -> dict[str, Any]:
-        """Return the counts of the last ``period`` iterations, the very last left out, as RunRecord has them."""
+        """Return the counts of ``period`` iterations before the last one, as in RunRecord."""
         return counts_of([total(count[-1 - period : -1]) for count in self._counts])
 
 
 def counts_of(moments: Sequence[npt.NDArray[np.void]]) -> dict[str, Any]:
-    """Return these counts of every rank, as RunRecord has them; flops are those of each rank."""
+    """Return these counts of every rank, as in RunRecord; flops are those of each rank."""
     return {
         **{name: tuple(int(snapshot[name]) for snapshot in moments) for name in _COUNTED},
         "flops": tuple(float(snapshot["flops"]) for snapshot in moments),
@@ -155,10 +155,10 @@ def total(moments: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
 
 
 def tells_energy(timeline: Timeline, hosts: Sequence[str], energy: Sequence[str]) -> bool:
-    """Tell whether the energy of each iteration is known.
+    """Return whether the energy of each iteration is known.
 
-    Of iterations that the program does not mark, a host's energy is known if one of its ranks computes in each of them
-    or none of its ranks ever computes; a link's energy is never known.
+    If the program does not mark iterations, a host's energy is known if one of its ranks computes in each of them, or
+    none of its ranks ever computes; a link's energy is never known.
     """
     if timeline.marked:
         return True

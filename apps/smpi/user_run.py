@@ -1,4 +1,4 @@
-"""Runs of the user's own programs, which print no record; the recorder that they load makes it."""
+"""Runs of the user's own programs, which print no record; the recorder loaded into them makes it."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class _Noted:
 
     moments: Sequence[
         npt.NDArray[np.void]
-    ]  # by rank: the marked moments, including the first and the last of the section
+    ]  # by rank: the marked moments, including the beginning and the end of the section
     timeline: Timeline | None  # None: no iterations were found or searched for
-    energy: dict[str, Any] | None  # as the recorder writes it; None: not counted
+    energy: dict[str, Any] | None  # as written by the recorder; None: not measured
 
 
 def run_user_iterations(
@@ -71,19 +71,19 @@ def run_user_iterations(
     stop: threading.Event | None = None,
     started: Launch | None = None,
 ) -> RunRecord:
-    """Run the program with a number of iterations and return the record of them.
+    """Run the program with a number of iterations and return their record.
 
-    ``started`` is what runs in place of the spec's own program, and prints and does the same.
+    ``started`` replaces the spec's own program; it must do and print the same.
 
-    The timed section is what the program marks, else everything between MPI_Init and MPI_Finalize.  Iterations are
-    those that the program marks; if fewer than all are run, those that repeat in its events will do.  The record of a
+    The timed section is that marked by the program, else everything between MPI_Init and MPI_Finalize.  Iterations are
+    those marked by the program; if fewer than all are run, those that repeat in its events also count.  The record of a
     full run without marks has no iterations.
 
     Raises:
         KernelError: The program makes a call that SimGrid lacks.
         SimulationError: The run does not succeed; every rank must reach MPI_Finalize.
-        NoIterations: Fewer iterations than all were asked for, and they cannot be told apart.
-        Departed: The program does something else than when its computation was timed.
+        NoIterations: Fewer iterations than all were requested, and they cannot be identified.
+        Departed: The program behaves differently from the run in which its computation was timed.
         Stopped: ``stop`` was set.
     """
     what = str(spec.target)
@@ -115,7 +115,7 @@ def run_user_iterations(
         try:
             check_recorded(done, what)
         except Unrecorded as err:
-            raise NoIterations(what, f"{err.problem}, so that its iterations cannot be told apart", _REMEDY) from err
+            raise NoIterations(what, f"{err.problem}, so that its iterations cannot be identified", _REMEDY) from err
         with failures_explained(spec.target.changes, done):
             done = as_expected(done, expected_status(spec), what)
             check_success(done, what)
@@ -130,7 +130,7 @@ def run_user_iterations(
 
 
 def _timed(spec: RunSpec) -> Timed | None:
-    """Return where the run's measured computation comes from; None: it has none."""
+    """Return the source of the run's measured computation; None: it has none."""
     if spec.compute != "measured":
         return None
     if spec.work is None:
@@ -139,7 +139,7 @@ def _timed(spec: RunSpec) -> Timed | None:
 
 
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
-    """Return the environment variables that tell the recorder what to note, and where."""
+    """Return the environment variables that select what the recorder writes, and where."""
     settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if events else "no"}
     if events:
         settings["RECORDER_FLIGHTS"] = "yes"
@@ -151,7 +151,7 @@ def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequ
 
 
 def _read_notes(notes: Path, spec: RunSpec, iterations: int, *, partial: bool, energy: Sequence[str]) -> _Noted:
-    """Read the recorder's notes; raise Incomplete where a rank's are missing."""
+    """Read the recorder's notes; raise Incomplete if those of a rank are missing."""
     moments = read_moments(notes, spec.target.nranks)
     timeline = marked_timeline(moments, iterations)
     consumed = json.loads((notes / "energy").read_bytes()) if energy else None
@@ -166,11 +166,11 @@ def _read_notes(notes: Path, spec: RunSpec, iterations: int, *, partial: bool, e
 def _check_iterations_known(
     what: str, iterations: int, timeline: Timeline | None, *, hosts: Sequence[str], energy: Sequence[str]
 ) -> None:
-    """Raise NoIterations where the iterations, or their energy if that is counted, cannot be told apart."""
+    """Raise NoIterations if the iterations, or their energy if it is measured, cannot be identified."""
     if timeline is None:
-        raise NoIterations(what, f"{iterations} iterations of the program cannot be told apart", _REMEDY)
+        raise NoIterations(what, f"{iterations} iterations of the program cannot be identified", _REMEDY)
     if not tells_energy(timeline, hosts, energy):
-        raise NoIterations(what, "its iterations can be told apart, but not their energy", _REMEDY)
+        raise NoIterations(what, "its iterations can be identified, but not their energy", _REMEDY)
 
 
 def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Finished, started: Launch) -> RunRecord:
@@ -219,7 +219,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         peak_memory_bytes=done.peak_memory_bytes,
         command=repeatable(spec, started) if spec.memory_bus is None else (),  # smpirun alone has no memory bus
         inputs=done.inputs,
-        look_s=tuple(float(change["looked_s"]) for change in whole),
+        look_s=tuple(float(change["polled_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),
         timed=_timed(spec),
         **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),

@@ -29,7 +29,7 @@ def resolved_compute(compute: str, problem: Problem) -> str:
 
 
 def injects(program: UserProgram) -> bool:
-    """Tell whether a program or one of its own libraries refers to SimGrid's functions that inject computation.
+    """Return whether a program or one of its own libraries refers to SimGrid's functions that inject computation.
 
     Raises:
         UserError: The program cannot be compiled or read.
@@ -38,7 +38,7 @@ def injects(program: UserProgram) -> bool:
 
 
 def samples(program: UserProgram) -> bool:
-    """Tell whether a program times blocks of itself, by SMPI_SAMPLE.
+    """Return whether a program times blocks of itself, by SMPI_SAMPLE.
 
     Raises:
         UserError: The program cannot be compiled or read.

@@ -52,7 +52,7 @@ def platform_efficiency(
 
 
 def _operation_s(host: Host, kernel: str, target: Target, ranks: int) -> float:
-    """Return the time of an operation of each of so many ranks on a host, s."""
+    """Return the time of an operation on a host when this number of ranks compute, s."""
     known_efficiency = next((efficiency for efficiency in host.efficiencies if efficiency.kernel == kernel), None)
     if known_efficiency is None:
         problem = f"platform {target.platform.name} gives no efficiency of {kernel} on host {host.name}"

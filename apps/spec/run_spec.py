@@ -128,7 +128,7 @@ class RunSpec:
     def identity(self) -> dict[str, Any]:
         """Return every field that determines the result, as JSON values.
 
-        That of a run on a real machine has the machine in place of the platform, and names its source.
+        The identity of a run on a real machine has the machine in place of the platform, and names its source.
         """
         if self.machine is not None:
             return self._identity_on(self.machine)

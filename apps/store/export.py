@@ -162,7 +162,7 @@ def _csv(columns: dict[str, list[Any]]) -> bytes:
 
 def _parquet(columns: dict[str, list[Any]]) -> bytes:
     try:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         import pyarrow
         from pyarrow import parquet
     except ImportError:

@@ -225,9 +225,9 @@ class Store:
     def refuse(self, kind: str, key: str, reason: str) -> None:
         """Report that an entry, although as it was written, is not what its reader expects.
 
-        The caller makes it anew, which replaces it; all other entries stay.
+        The caller makes it again, which replaces it; all other entries stay.
         """
-        self._report(f"store {self.folder}: {kind} {key} is not used: {reason.rstrip('.')}. It is made anew.")
+        self._report(f"store {self.folder}: {kind} {key} is not used: {reason.rstrip('.')}. It is made again.")
 
     def claim(self, kind: str, key: str) -> claims.Claim | None:
         """Claim an entry that this process is about to make, until the context is left; None if another one has it."""
@@ -444,7 +444,7 @@ def _with_inputs(identity: dict[str, Any], inputs: Inputs | None) -> dict[str, A
 
 
 def _is_asked(stored: str, identity: dict[str, Any]) -> bool:
-    """Return whether a stored identity, in its canonical form, is this one, whatever the inputs."""
+    """Return whether a stored identity, in its canonical form, is this one, regardless of the inputs."""
     asked = canonical(identity)
     return stored == asked or canonical(without_inputs(_json_object(stored) or {})) == asked
 

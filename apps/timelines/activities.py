@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMPUTATION, SEND, RECEIVE, SEND_AND_RECEIVE, PROBE, OTHER = range(6)
 FIRST_COLLECTIVE = 6  # plus the Op
 # Names by number.  "other": the time of calls that neither compute nor communicate, such as MPI_Wtime.  "waiting" (for
-# another process) and "disk" are told apart only where a model knows them.
+# another process) and "disk" are separate only if a model distinguishes them.
 NAMES = (
     *("computation", "send", "receive", "send and receive", "probe", "other"),
     *(op.name.lower() for op in Op),

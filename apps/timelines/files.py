@@ -58,13 +58,13 @@ def write_timeline(option: str, text: str, spec: RunSpec, record: RunRecord, tim
         UserError: As check_timeline, or the program calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.timelines.activities import record_activities
 
     check_timeline(option, text)
     said = write_activities(option, text, record_activities(spec, record, time_limit_s=time_limit_s))
     if spec.compute == "measured" and spec.work is None:
-        said += "; it is of a run of its own, and measured computation varies from run to run"
+        said += "; it is from a separate run, and measured computation varies from run to run"
     return said
 
 
@@ -74,7 +74,7 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
     Raises:
         UserError: The file cannot be written.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.timelines.chrome import chrome_lines
     from apps.timelines.paje import paje_lines
 

@@ -129,12 +129,12 @@ def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline
 
 def with_iterations(recording: Recording, iterations: int) -> tuple[Recording, int]:
     """Return the recording with marks of its iterations, found if there are none, and their number; 0: not found."""
-    # Imported here for a quick start: it is slow to import.
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks
+    # Imported here because it is slow to import.
+    from apps.recording.iterations import marked_iterations, split_iterations, with_marks
 
     if marked_iterations(recording) == iterations:
         return recording, iterations
-    iterations_found = told_apart(recording, iterations)
+    iterations_found = split_iterations(recording, iterations)
     return (recording, 0) if iterations_found is None else (with_marks(recording, iterations_found), iterations)
 
 

@@ -275,7 +275,7 @@ class _Request:
         self.prepared = prepared  # of a persistent request
 
 
-_POLLS = calls.TESTS | {"MPI_Iprobe"}  # DUMPI may be told to record only those that succeed
+_POLLS = calls.TESTS | {"MPI_Iprobe"}  # DUMPI has an option to record only those that succeed
 _TOLD: Mapping[str, Callable[[_Rank, Call], None]] = {
     **dict.fromkeys(("MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend"), _Rank._send),
     **dict.fromkeys(("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend"), _Rank._isend),

@@ -35,10 +35,10 @@ class OwnComms:
 
     def number(self, call: Call, name: str = "comm") -> int:
         """Return the rank's own number of the communicator in an argument."""
-        told = call.number(name)
-        if told not in self._numbers:
-            raise call.broken(f"{call.name} names the communicator {told}, which the rank has not made")
-        return self._numbers[told]
+        handle = call.number(name)
+        if handle not in self._numbers:
+            raise call.broken(f"{call.name} names the communicator {handle}, which the rank has not made")
+        return self._numbers[handle]
 
     def note(self, call: Call) -> None:
         """Take note of a call that makes a communicator."""

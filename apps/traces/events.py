@@ -32,7 +32,7 @@ class RankEvents:
     """The events of a rank between MPI_Init and MPI_Finalize.
 
     Ranks are those of MPI_COMM_WORLD, ``comm`` the index of a communicator of the trace.  The amount of a computation
-    is its time, s.  Calls are told by ``enter`` and ``leave``, and the events within them by the other methods.
+    is its time, s.  ``enter`` and ``leave`` report calls, and the other methods the events within them.
     """
 
     where: str  # names the trace and the rank in errors

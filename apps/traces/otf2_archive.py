@@ -96,7 +96,7 @@ class _Reader:
     def read(self, archive: Any) -> None:
         """Read all events.
 
-        The library may give rubbish as the last event of a file that is cut off.  So what contradicts itself is told
+        The library may give rubbish as the last event of a file that is cut off.  So contradictions are reported
         only if all events are there.
         """
         contradiction: TraceError | None = None
@@ -112,10 +112,10 @@ class _Reader:
                 except TraceError as err:
                     contradiction = err
         for location, rank in self._world.items():
-            read, told = self._ranks[rank].taken, location.number_of_events
-            if read != told:
+            read, announced = self._ranks[rank].taken, location.number_of_events
+            if read != announced:
                 raise TraceError(
-                    self._where, f"it is cut off: {read} of the {told} events of rank {rank} can be read", REMEDY
+                    self._where, f"it is cut off: {read} of the {announced} events of rank {rank} can be read", REMEDY
                 )
         if contradiction is not None:
             raise contradiction
@@ -169,7 +169,7 @@ class _Rank:
         self._rank, self._comm = rank, comm
         self._calls: list[str] = []  # the regions of MPI and of the tracer that the rank is in
         self._pending: list[int] = []  # blocking operations of the present call
-        self._sized = False  # the present call has told its size
+        self._sized = False  # the size of the present call is known
         self._sends: dict[int, int] = {}  # numbers of operations by request
         self._receives: dict[int, list[Any]] = {}
 

@@ -65,7 +65,7 @@ def _kernel(problem: Problem) -> Kernel | None:
 
 
 def check(problem: Problem, nranks: int) -> None:
-    """Check that the problem's kernel runs on so many ranks.
+    """Check that the problem's kernel runs on this number of ranks.
 
     Raises:
         KernelError: The kernel refuses the problem or the number of ranks, with the kernel's own words as the message;
@@ -78,7 +78,7 @@ def check(problem: Problem, nranks: int) -> None:
 
 
 def accepts(problem: Problem, nranks: int) -> bool:
-    """Return whether the problem's kernel runs on so many ranks.
+    """Return whether the problem's kernel runs on this number of ranks.
 
     CG has a row of its matrix for each rank, and 1400 rows in class S:
 
@@ -93,7 +93,7 @@ def accepts(problem: Problem, nranks: int) -> bool:
 
 
 def runs_on(problem: Problem, nranks: int) -> bool:
-    """Return whether a problem's program runs on so many ranks: by its own rule, and by its declared traffic.
+    """Return whether a problem's program runs on this number of ranks: by its own rule, and by its declared traffic.
 
     LU's class S has 12 points along an axis, and every rank needs two:
 
@@ -129,7 +129,7 @@ def cuts(problem: Problem, nranks: int) -> Cuts:
 
 @lru_cache(maxsize=_KEPT)
 def traffic(problem: Problem, nranks: int) -> Traffic:
-    """Return what a problem's kernel does on so many ranks.
+    """Return what a problem's kernel does on this number of ranks.
 
     LU, class A, on four ranks sends 504 messages in an iteration, as the official program does:
 
@@ -155,7 +155,7 @@ def work_shares(problem: Problem, nranks: int) -> npt.NDArray[np.float64]:
         KernelError: As in ``check``.
     """
     if problem.program is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import numpy as np
 
         return np.array(problem.shares or (1 / nranks,) * nranks)

@@ -34,7 +34,7 @@ class Lines:
         return max(1, self.q // self.stride)
 
     def _in_use(self, ranks: float) -> float:
-        """Return how many of so many ranks of a node are in lines that are in use."""
+        """Return how many of a node's ranks, given their number, are in used lines."""
         return max(1.0, ranks / self.stride) if self.alone else float(ranks)
 
     def _exchange(self, distance: int) -> Route:
@@ -90,7 +90,7 @@ class Lines:
 
 
 def square_rows(ranks: int) -> int:
-    """Return the rows of the grid of so many ranks that is as square as possible, with no more rows than columns.
+    """Return the number of rows of the most square grid of this number of ranks, with no more rows than columns.
 
     >>> square_rows(32), square_rows(36), square_rows(7)
     (4, 6, 1)

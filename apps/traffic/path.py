@@ -76,7 +76,7 @@ class Route:
         return Route(times * self.crossing, times * self.load, times * self.staying, times * self.beside)
 
     def path(self, size_bytes: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> Path:
-        """Return the path of messages of these sizes, one after another, each sent so many times."""
+        """Return the path of messages of these sizes, one after another, each sent ``times`` times."""
         size, number = np.broadcast_arrays(np.asarray(size_bytes, float), np.asarray(times, float))
         total, count = float((size * number).sum()), float(number.sum())
         large = float(number[size >= LARGE_BYTES].sum())

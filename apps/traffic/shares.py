@@ -33,7 +33,7 @@ def counts_for(items: int, cost: npt.ArrayLike, least: npt.ArrayLike = 1, *, ext
         items: Number of items, at least the sum of ``least``.
         cost: Cost of an item in each part, positive.
         least: Fewest items of each part.
-        extra: Every part costs as if it had so many more items.
+        extra: Every part costs as if it had this many more items.
 
     Two parts of ten items, the second twice as costly:
 

@@ -137,7 +137,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """The timed section of a program on so many ranks.  A step that stands in several places is one object."""
+    """The timed section of a program on this number of ranks.  A step that stands in several places is one object."""
 
     nranks: int
     before: tuple[Step, ...]  # before the iterations
@@ -147,7 +147,7 @@ class Traffic:
     setup: tuple[Step | Split, ...] = ()  # before the timed section and the barrier with which it begins
 
     def totals(self, iterations: int) -> Totals:
-        """Return what each rank does in the timed section of a run of so many iterations."""
+        """Return what each rank does in the timed section of a run of a number of iterations."""
         counted: Counter[Step] = Counter()
         for steps, times in ((self.before, 1), (self.iteration, iterations - 1), (self.last, 1), (self.after, 1)):
             for step in steps if times > 0 else ():
@@ -155,7 +155,7 @@ class Traffic:
         return totals(self.nranks, counted)
 
     def run(self, iterations: int) -> Iterator[Step]:
-        """Yield the steps of the timed section of a run of so many iterations."""
+        """Yield the steps of the timed section of a run of a number of iterations."""
         yield from self.before
         for _ in range(iterations - 1):
             yield from self.iteration

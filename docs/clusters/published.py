@@ -73,11 +73,11 @@ def summaries() -> str:
     rows = {f"`{case.file}`": rows_of(name) for name, case in CASES.items()}
     rows["all"] = [row for some in rows.values() for row in some]
     for name, some in rows.items():
-        told = summary(some)
-        assert told is not None
+        result = summary(some)
+        assert result is not None
         lines.append(
-            f"| {name} | {told.rows} | {100 * told.median_error:.1f} % | {100 * told.naive_median_error:.1f} % | "
-            f"{100 * told.largest_error:.1f} % | {told.within} |"
+            f"| {name} | {result.rows} | {100 * result.median_error:.1f} % | {100 * result.naive_median_error:.1f} % | "
+            f"{100 * result.largest_error:.1f} % | {result.within} |"
         )
     return "\n".join(lines)
 

@@ -26,7 +26,7 @@ _MOST_LOAD = 100.0
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that a distribution is given of, and the range of its values."""
+    """A quantity with a distribution, and the range of its values."""
 
     name: str
     low: float
@@ -43,8 +43,8 @@ LATENCY = Quantity("latency", 1.0, 100.0)  # factor of a link's latency
 class Distribution:
     """A distribution of independent values.
 
-    The kind ``load`` is of an availability: K other processes, Poisson distributed with this mean, compute on a node of
-    c cores, and each gets as much as one of the program's c processes, so that c / (c + K) is left.  On one core this
+    The kind ``load`` describes availability: K other processes, Poisson distributed with this mean, compute on a node
+    of c cores.  Each gets as much as one of the program's c processes, so that c / (c + K) is left.  On one core this
     is the sensor of the Network Weather Service, 1 / (load average + 1).
     """
 
@@ -60,7 +60,7 @@ class Distribution:
             count: Number of values.
             cores: Cores of the node; only the kind ``load`` depends on them.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import numpy as np
 
         if self.kind == "constant":

@@ -15,7 +15,7 @@ from platforms.background.statement import Background, NodeLoad
 if TYPE_CHECKING:  # slow to import
     import numpy as np
 
-EPOCHS = 64  # of a node; then they repeat, so that a run may take any time
+EPOCHS = 64  # of a node; then they repeat, so that a run may last arbitrarily long
 TRUTHS, FORECASTS = 0, 1  # streams of draws, which never have a draw in common
 
 
@@ -24,7 +24,7 @@ class Availability:
     """Share of a node's speed that is left to the program, over time: constant in each epoch, and periodic."""
 
     shares: tuple[float, ...]
-    lengths_s: tuple[float, ...]  # of the epochs; (): one share for ever
+    lengths_s: tuple[float, ...]  # of the epochs; (): one share forever
     _until_s: tuple[float, ...] = field(init=False, repr=False, compare=False)
     _work_s: tuple[float, ...] = field(init=False, repr=False, compare=False)  # seconds of a quiet node, until then
 
@@ -52,7 +52,7 @@ class Availability:
         return periods * self._work_s[-1] + before + self.shares[at] * (rest_s - before_s)
 
     def mean(self, from_s: float, until_s: float) -> float:
-        """Return the mean share between two moments, of which the first is the earlier one."""
+        """Return the mean share between two moments, the earlier one first."""
         return (self.done_s(until_s) - self.done_s(from_s)) / (until_s - from_s)
 
     def next_change_s(self, after_s: float) -> float:
@@ -78,7 +78,7 @@ class Draw:
 
 
 def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int, number: int) -> Draw:
-    """Return one draw; it does not depend on those that were made before.
+    """Return one draw; it does not depend on earlier draws.
 
     Args:
         background: The distributions.
@@ -90,7 +90,7 @@ def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int,
     Raises:
         PlatformError: The background names a cluster or a wide-area link that the grid has not.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     background.check(grid)

@@ -1,4 +1,4 @@
-"""The part of a grid or platform that background load is drawn for: its clusters, and the links between them."""
+"""The part of a grid or platform with background load: its clusters, and the links between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from platforms.model.platform import Route
 
 
 class LoadedCluster(Protocol):
-    """A cluster, as load sees it."""
+    """A cluster with background load."""
 
     @property
     def name(self) -> str:
@@ -25,7 +25,7 @@ class LoadedCluster(Protocol):
 
 
 class LoadedLink(Protocol):
-    """A wide-area link, as load sees it."""
+    """A wide-area link with background load."""
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ Loadable = Grid | Site
 
 
 def loaded_grid(grid: Loadable, draw: Draw) -> Loadable:
-    """Return the grid or site with what a draw leaves of its wide-area links; the load of nodes is not in it."""
+    """Return the grid or site with its wide-area links reduced by a draw; the load of nodes is not included."""
     if isinstance(grid, Site):
         return grid.loaded(draw.bandwidth, draw.latency)
 

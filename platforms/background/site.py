@@ -1,4 +1,4 @@
-"""A platform in a SimGrid file as background load sees it: its clusters, and the wide-area links between them."""
+"""A platform in a SimGrid file with background load: its clusters, and the wide-area links between them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SiteLink:
 
 @dataclass(frozen=True)
 class Site:
-    """A platform in a file, with what is left of its wide-area links."""
+    """A platform in a file, with its reduced wide-area links."""
 
     platform: Platform
     clusters: tuple[SiteCluster, ...]
@@ -60,7 +60,7 @@ class Site:
         return self.platform.name
 
     def routes(self, pairs: Iterable[tuple[str, str]]) -> list[Route]:
-        """Return the routes of these pairs of hosts, over what is left of the wide-area links."""
+        """Return the routes of these pairs of hosts over the reduced wide-area links."""
         asked = list(pairs)
         lacking = [pair for pair in dict.fromkeys(asked) if pair not in self._known]
         if lacking:
@@ -87,7 +87,7 @@ class Site:
 
     def written(self, shares: Sequence[Profile]) -> Platform:
         """Return the platform of a file with these links, and with these profiles of its hosts."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from lxml import etree
 
         tree = etree.parse(str(loadable(self.platform)), etree.XMLParser(resolve_entities=False, no_network=True))
@@ -102,7 +102,7 @@ class Site:
 
 
 def _over(route: Route, left: Mapping[str, SiteLink]) -> Route:
-    """Return a route over what is left of links, by name."""
+    """Return a route over reduced links, given by name."""
     links, added_s = [], 0.0
     for link in route.links:
         link_left = left.get(_id_of(link))
@@ -129,8 +129,8 @@ def site_of(platform: Platform, patterns: Sequence[str] = ()) -> Site:
     """Return the site of a platform.
 
     Its wide-area links are those that messages between clusters cross and messages inside clusters do not, in the
-    sample of routes at which platforms.show looks, without the link of a host that is a cluster by itself; or those
-    whose names fit a pattern, such as ``renater-*``.
+    sample of routes examined by platforms.show, without the link of a host that is a cluster by itself; or those whose
+    names fit a pattern, such as ``renater-*``.
 
     Raises:
         PlatformError: The platform is compiled or changes by itself, a pattern fits no link, or the file does not
@@ -196,7 +196,7 @@ def _check_file(platform: Platform) -> None:
 
 def _check_declared(platform: Platform, names: Sequence[str]) -> None:
     """Raise PlatformError if the file has no zone, or lacks a <link> of one of these names."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.parse(str(loadable(platform)), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()

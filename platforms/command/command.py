@@ -57,8 +57,8 @@ class Command(Generic[_Request]):
     description: str
     epilog: str = EXIT_STATUSES
     usage: str | None = None  # "%(prog)s GRID [options]"; None: made of the options
-    first: Sequence[str] = FIRST  # options that matter most, which the short help shows
-    # After the answer is printed: write the files that were asked for, and print the cautions.
+    first: Sequence[str] = FIRST  # the most important options, shown in the short help
+    # After the answer is printed: write the requested files, and print the cautions.
     after: Callable[[_Request, Any], None] | None = None
     status: Callable[[Callable[[], int]], int] = exit_status  # turns errors into a line and an exit status
 
@@ -91,12 +91,12 @@ class Command(Generic[_Request]):
         prog: str | None = None,
         choosers: Mapping[str, str] | None = None,
     ) -> int:
-        """Run the command with the words of a command line, and return its exit status."""
+        """Run the command with the arguments of a command line, and return its exit status."""
         words = sys.argv[1:] if argv is None else list(argv)
         return self.status(lambda: self.run(parsed(self.request, self.parser(prog, choosers=choosers), words)))
 
     def run(self, request: _Request) -> int:
-        """Answer a request, show the answer, write the files that were asked for, and return the exit status."""
+        """Answer a request, show the answer, write the requested files, and return the exit status."""
         answer = self.answer(request)
         if isinstance(answer, int):
             return answer
@@ -117,7 +117,7 @@ class Command(Generic[_Request]):
 
 def show(answer: Answer, *, as_json: bool) -> None:
     """Print an answer as text, or as one line of JSON."""
-    # Imported here for a quick start: help needs none of it.
+    # Imported here because help does not need it.
     import json
 
     print(json.dumps(answer.to_json()) if as_json else answer.text(), flush=True)

@@ -1,4 +1,4 @@
-"""Options that many commands have, whatever they are about."""
+"""Options shared by many commands."""
 
 from __future__ import annotations
 

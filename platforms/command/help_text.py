@@ -13,7 +13,7 @@ WHAT, WHERE, MODELS, OUTPUT, EXPERT = "what to run", "where", "which models", "o
 OWN = "options"  # of one command alone; argparse's own title
 WIDTH = 80  # of a terminal, at most
 MOST_SHOWN = 10  # options in the short help
-_FEW = 12  # a command with at most so many options shows all of them
+_FEW = 12  # a command with at most this many options shows all of them
 
 # The section of each option that several commands have; the same name means the same in all of them.
 _SECTIONS = {

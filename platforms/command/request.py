@@ -1,4 +1,4 @@
-"""Requests: frozen values that say what a command is asked for, with what its options need to know of each field.
+"""Requests: frozen values with the inputs of a command, and the properties of each field for its options.
 
 A request is a frozen dataclass whose fields are made by ``option`` and ``argument``.  Groups of options that several
 commands have are requests too, and a command's request inherits from all of its groups::
@@ -49,7 +49,9 @@ class Request:
     """
 
     without: ClassVar[frozenset[str]] = frozenset()
-    absent: ClassVar[Mapping[str, str]] = {}  # options of related commands: why this one has them not, and what to do
+    absent: ClassVar[
+        Mapping[str, str]
+    ] = {}  # options of related commands that this one lacks: the reason, and what to do
     sections: ClassVar[Mapping[str, str]] = {}  # title of the help's section, by field, in place of the declared one
     section_help: ClassVar[Mapping[str, str]] = {}  # a sentence below the title of a section
 

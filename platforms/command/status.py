@@ -14,7 +14,7 @@ from platforms.errors import UserError, printable
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
-    "130 interrupted; 141 nobody reads the output any more."
+    "130 interrupted; 141 the reader of the output has ended."
 )
 
 
@@ -59,7 +59,7 @@ def exit_status(command: Callable[[], int]) -> int:
         say(f"error: {err}")
         return 2
     except KeyboardInterrupt as err:
-        say(f"interrupted: {err}. The same command goes on from there: {command_line()}" if err.args else "interrupted")
+        say(f"interrupted: {err}. To continue: {command_line()}" if err.args else "interrupted")
         return 130
     except BrokenPipeError:  # the reader of the output has ended, as `head` does
         drop_output()

@@ -21,7 +21,7 @@ def checked_rows(
     Args:
         path: The file, in UTF-8.
         columns: The columns that it has to have.
-        remedy: What to do where it is another kind of file, such as "Give a CSV file of measured runs".
+        remedy: Advice for another kind of file, such as "Give a CSV file of measured runs".
         where: Its place in error messages; None: its path.
 
     Raises:

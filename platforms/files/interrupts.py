@@ -1,4 +1,4 @@
-"""Interrupts held back while a process makes or removes what it would otherwise leave behind."""
+"""Interrupts held back while a process makes or removes files that it would otherwise leave behind."""
 
 from __future__ import annotations
 

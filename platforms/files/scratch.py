@@ -90,7 +90,7 @@ def scratch_file(parent: Path) -> Iterator[tuple[int, Path]]:
 
 
 def is_plain(name: str) -> bool:
-    """Tell whether shells, loaders and SimGrid's options take a text for one name, without quotes."""
+    """Return whether shells, loaders and SimGrid's options take a text for one name, without quotes."""
     return _PLAIN.fullmatch(name) is not None
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_PAUSE_S = 0.05  # interval between two looks for the reader of a pipe
+_PAUSE_S = 0.05  # interval between two checks for the reader of a pipe
 PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
 
 
@@ -124,7 +124,7 @@ def _write_parts(path: str | Path, parts: Iterable[bytes]) -> None:
 
 
 def _opened_in_place(place: Path) -> BinaryIO:
-    """Open a pipe, device or file for writing, but do not wait for ever for a reader of a pipe."""
+    """Open a pipe, device or file for writing, but do not wait forever for a reader of a pipe."""
     if not place.is_fifo():
         return open(place, "wb")
     end_s = time.monotonic() + PATIENCE_S
@@ -178,7 +178,7 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "figure"}):  # otherwise its identifiers are random

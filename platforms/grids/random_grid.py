@@ -1,4 +1,4 @@
-"""Random grids for testing models on platforms that nobody chose; equal seeds give equal grids."""
+"""Random grids for testing models on platforms that were not selected; equal seeds give equal grids."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def random_grid(seed: int, number: int, ranges: Ranges | None = None) -> Grid:
 
     ``ranges`` is None for the default ranges.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     ranges = ranges or Ranges()

@@ -26,7 +26,7 @@ class Profile:
 
 def root_element(options: Mapping[str, str], provenance: Sequence[str]) -> _Element:
     """Return the root of a platform file: its provenance as comments, and SimGrid's options as <config>."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -40,7 +40,7 @@ def root_element(options: Mapping[str, str], provenance: Sequence[str]) -> _Elem
 
 def written_root(root: _Element) -> bytes:
     """Return the content of a platform file, from its root."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     return HEADER + etree.tostring(root, pretty_print=True)
@@ -57,7 +57,7 @@ def platform_xml(grid: Grid, profiles: Sequence[Profile] = ()) -> bytes:
     with which a run begins, is the level at which the cluster runs.  The grid's SimGrid options become <config>, which
     smpirun and S4U apply, and which --cfg on a command line overrides.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -88,7 +88,7 @@ def platform_xml(grid: Grid, profiles: Sequence[Profile] = ()) -> bytes:
 
 def add_profile(zone: _Element, profile: Profile) -> None:
     """Add the profile of a host to the zone of a platform file."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     name = f"availability_{profile.host}"

@@ -76,7 +76,7 @@ def _width(text: str, *, bold: bool) -> float:
 def _drawn(
     platform: Platform, shown: Parts, placed: Arrangement, sizes: Sizes, scales: Scales, *, named_buses: bool
 ) -> Figure:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     title, *subtitle = _title(platform, shown)

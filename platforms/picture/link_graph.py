@@ -219,7 +219,7 @@ def _at_parts(spans: list[Span], parts: int, buses: Collection[int]) -> list[Spa
 
 
 def _in_series(spans: list[Span], parts: int, buses: Collection[int]) -> list[Span]:
-    """Remove joints of only two spans by merging the spans, and joints of one span, which lead nowhere."""
+    """Remove joints of only two spans by merging the spans, and joints of one span, which are dead ends."""
     while True:
         at = defaultdict(list)
         for span in spans:

@@ -94,7 +94,7 @@ class Pen:
         z: float,
         line_pt: float = 0.8,
     ) -> None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from matplotlib.patches import FancyBboxPatch
 
         round_in = min(0.06, width / 4, height / 4)

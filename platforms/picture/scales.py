@@ -51,7 +51,7 @@ class Scales:
 
     def colour(self, latency_s: float) -> Colour:
         """Return the colour for a latency: red, green, blue and opacity, each from 0 to 1."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from matplotlib import colormaps
 
         share = 0.0 if latency_s <= 0 else (math.log10(latency_s) - self.low) / (self.high - self.low)

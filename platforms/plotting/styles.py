@@ -31,7 +31,7 @@ def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
 
 def label_decades(axis: Axis) -> None:
     """Label a logarithmic axis, whose limits are set, with plain numbers; fewer decades get more labels each."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()

@@ -35,7 +35,7 @@ def value_text(value: object) -> str:
 
 
 def shortened(values: Sequence[object]) -> dict[object, str]:
-    """Return each value in words; files are called without folder and ending where that tells them apart.
+    """Return each value in words; files are named without folder and ending if the short names differ.
 
     >>> shortened(["a/left.toml", "a/right.toml", "grid4x8"])
     {'a/left.toml': 'left', 'a/right.toml': 'right', 'grid4x8': 'grid4x8'}

@@ -1,6 +1,6 @@
 """Platforms of which single hosts and links are faster or slower, as files that SimGrid loads.
 
-A <cluster> describes all its hosts at once, so the file names each host, link and route by itself.
+A <cluster> describes all its hosts at once, so the file lists each host, link and route separately.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def changed_platform(
     routes = _routes(platform, hosts)
     links = {link.name: link for route in routes for link in route.links}
     _check(where, routes, links)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(dict(platform.options), ())

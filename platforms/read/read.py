@@ -190,7 +190,7 @@ def _describe(
         file_hash: The hash of the file, which may change while the helper loads it; None: it is a private copy, or it
             has been checked.
     """
-    if path.suffix == ".so":  # its code may depend on other files, so each process runs the helper anew
+    if path.suffix == ".so":  # its code may depend on other files, so each process runs the helper again
         return _asked(path, content_hash, file_hash, request, *mode)
     asked = " ".join([content_hash, _helper_hash(), simgrid_identity(), *mode, request])
     return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), file_hash, request, *mode)

@@ -55,7 +55,7 @@ def answer(request: CheckRequest) -> Usable:
     """
     platform = platform_from_request(with_file(request))
     check_usable(platform, tuple(host.name for host in platform.hosts))
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.show.inspection import inspect
 
     return Usable(platform, inspect(platform).notes)

@@ -48,14 +48,14 @@ class Inspected:
 
     def text(self) -> str:
         """Return it as lines of text."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from platforms.show.as_text import as_text
 
         return as_text(self.inspection, wide=self.wide)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values, in SI units."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from platforms.show.as_json import as_json
 
         return as_json(self.inspection)
@@ -66,13 +66,13 @@ def answer(request: ShowRequest) -> Inspected:
     if request.picture is not None:
         check_picture("--picture", request.picture)
     platform = platform_from_request(with_file(request))
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.show.inspection import inspect
 
     with doing("looking at the platform"):
         inspection = inspect(platform)
     if request.picture is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from platforms.picture import platform_figure
 
         with doing("drawing the platform"):

@@ -1,7 +1,7 @@
 """Compile programs once and keep the executables in the cache folder.
 
 Every kept executable ends in a checksum of itself, behind all that the loader reads.  One that does not match its
-checksum is compiled anew.
+checksum is recompiled.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ TIME_LIMIT_S = 300.0
 # The project's own programs that the wheel brings compiled; COMPILED names the folder in which they are made for it.
 _ROOT = Path(__file__).parents[2]
 _SHIPPED, COMPILED = _ROOT / "_compiled", "GRIDVAL_COMPILED"
-_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
+_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are identified by time and size, not by content
 _LOCAL = "/usr/local/"  # what no package has put there
 _SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
@@ -51,7 +51,7 @@ class Watch(Protocol):
     """Watches what a build opens (apps/programs/watched)."""
 
     def unchanged(self, executable: Path) -> bool:
-        """Tell whether all that the build of an executable has opened is as it was then."""
+        """Return whether all that the build of an executable has opened is as it was then."""
 
     def environment(self, work: Path) -> Mapping[str, str]:
         """Return the variables for the build in a folder."""
@@ -74,7 +74,7 @@ def compile_once(
 ) -> Path:
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
-    It is compiled anew when the contents of the sources or headers, the command, the compiler, its environment or the
+    It is recompiled when the contents of the sources or headers, the command, the compiler, its environment or the
     SimGrid version change, or when it has been damaged, which a warning says.  Several processes may compile the same
     program at once.
 
@@ -255,7 +255,7 @@ def _compile(
 
 
 def _keep(output: Path, executable: Path) -> None:
-    """Add the checksum and rename the file, durably, so that nobody ever sees an incomplete executable."""
+    """Add the checksum and rename the file, durably, so that an incomplete executable is never visible."""
     output.chmod(0o755)
     try:
         with output.open("r+b") as file:
@@ -279,7 +279,7 @@ def _is_whole(executable: Path) -> bool:
         raise unusable(executable.parent, f"{executable.name}: {err.strerror or err}") from err
     if hashlib.sha256(content).hexdigest().encode() == digest and os.access(executable, os.X_OK):
         return True
-    print(f"warning: {printable(str(executable))} was damaged. It is compiled anew.", file=sys.stderr)
+    print(f"warning: {printable(str(executable))} was damaged. It is recompiled.", file=sys.stderr)
     return False
 
 

@@ -41,7 +41,7 @@ _FOLDERS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # where the compil
 def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) -> dict[Path, str]:
     """Return the fingerprints of all files that the compiler reads for a source, the source first.
 
-    The list is kept in the cache folder, beside the compiled programs.  It is made anew when one of its files has
+    The list is kept in the cache folder, beside the compiled programs.  It is made again when one of its files has
     changed, or when a file has appeared that an ``#include`` could mean instead.
 
     Args:
@@ -70,8 +70,8 @@ def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) ->
     files = {name: fingerprint(name) for name in names}
     contents = {name: name.read_bytes() for name in names if not is_system(name)}
     if not any(_COMPUTED.search(content) for content in contents.values()):
-        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents, flags, names)}
-        write_checked(path, json.dumps(told).encode())
+        data = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents, flags, names)}
+        write_checked(path, json.dumps(data).encode())
     return files
 
 
@@ -81,10 +81,10 @@ def _kept(path: Path) -> dict[Path, str] | None:
     if content is None:
         return None
     try:
-        told: Any = json.loads(content)
-        files = {Path(name): str(mark) for name, mark in told["files"].items()}
+        data: Any = json.loads(content)
+        files = {Path(name): str(mark) for name, mark in data["files"].items()}
         holds = all(fingerprint(name) == mark for name, mark in files.items())
-        absent = not any(os.path.lexists(name) for name in told["absent"])
+        absent = not any(os.path.lexists(name) for name in data["absent"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
     return files if holds and absent else None

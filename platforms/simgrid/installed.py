@@ -150,8 +150,8 @@ def compiler_flags() -> list[str]:
 @functools.cache
 def library_folders() -> tuple[str, ...]:
     """Return the folders in which smpirun lets the loader look for libraries first."""
-    told = re.search(r'^export LD_LIBRARY_PATH="([^"$]*)', _smpirun().read_text("utf-8", "replace"), re.MULTILINE)
-    return tuple(dict.fromkeys(filter(None, told[1].split(os.pathsep)))) if told else ()
+    exported = re.search(r'^export LD_LIBRARY_PATH="([^"$]*)', _smpirun().read_text("utf-8", "replace"), re.MULTILINE)
+    return tuple(dict.fromkeys(filter(None, exported[1].split(os.pathsep)))) if exported else ()
 
 
 def _ask_smpirun(smpirun: Path) -> str:
@@ -242,7 +242,7 @@ def _stamp(file: Path | None) -> str:
 
 
 def _memory(fingerprint: list[str]) -> Path:
-    """Return the file that keeps the result for the examined files, whatever their times and sizes.
+    """Return the file that keeps the result for the examined files, regardless of their times and sizes.
 
     Each set of files has its own, because several environments of Python may share the cache folder.
     """

@@ -43,7 +43,7 @@ def system_xml(system: System) -> bytes:
 
     Hosts, links and routes are the same as those of ``System.routes``.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -239,7 +239,7 @@ def _wire(link: Link) -> Wire:
 
 
 def _sub(parent: Element, tag: str, **attributes: str) -> Element:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     return etree.SubElement(parent, tag, attributes)

@@ -69,7 +69,7 @@ class _LiveLine:
                 self._draw()
 
     def _show(self) -> None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column
@@ -214,7 +214,7 @@ class Progress:
             _LINE.open()
 
     def close(self) -> None:
-        """Remove the live line; elsewhere print the end of a search of which earlier lines have told."""
+        """Remove the live line; elsewhere print the end of a search that earlier lines reported."""
         if self._is_live:
             self._is_live = False
             _LINE.close()

@@ -22,7 +22,7 @@ _UNITS = (
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits, without an exponent where it reads well without.
+    """Return a number with these significant digits, without an exponent unless it is very large or small.
 
     >>> [significant(value) for value in (27.165, 0.0321, 683.26, 12345.0, 2e-7, None)]
     ['27.2', '0.0321', '683', '12300', '2e-07', '-']

@@ -81,7 +81,7 @@ def table_lines(rows: Sequence[Cells | Group], *, left: Collection[int] = (), wi
 
 
 def _natural_widths(rows: Sequence[Cells]) -> list[int]:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from rich.cells import cell_len
 
     def width(cell: str | Cell) -> int:
@@ -95,7 +95,7 @@ def _folded(headings: Cells, rows: Sequence[Cells], left: Collection[int], exces
 
     The headings that save most are folded first.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from textwrap import fill
 
     made, saved = list(headings), {}
@@ -118,7 +118,7 @@ def _folded(headings: Cells, rows: Sequence[Cells], left: Collection[int], exces
 
 def _least(column: Cells) -> int:
     """Return the width to which a left-aligned column may be folded: no name in it is broken."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from rich.cells import cell_len
 
     longest = max(cell_len(word) for cell in column for word in ("", *str(cell).split()))
@@ -127,7 +127,7 @@ def _least(column: Cells) -> int:
 
 
 def _joined(row: Cells, widths: Sequence[int], left: Collection[int]) -> str:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from rich.cells import cell_len
 
     made = []
@@ -138,7 +138,7 @@ def _joined(row: Cells, widths: Sequence[int], left: Collection[int]) -> str:
 
 
 def _laid_out(rows: Sequence[Cells], left: Collection[int], width: int, least: Sequence[int]) -> list[str]:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -43,8 +43,8 @@ class Answer:
     predictor: str
     target: Target
     prediction: Prediction | None  # None: the target is out of the model's range
-    error: UserError | SimulationError | None  # why there is no prediction
-    evidence: tuple[Evidence, ...]  # all evidence that the predictor asked for, for all its targets
+    error: UserError | SimulationError | None  # reason for the missing prediction
+    evidence: tuple[Evidence, ...]  # all evidence that the predictor requested, for all its targets
     wall_s: float  # elapsed time on this computer for the prediction, without gathering evidence
 
     @property
@@ -126,7 +126,7 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
     """Return a model's prediction with its energy, its range of errors, its cautions, bottleneck and interval.
 
     Raises:
-        OutOfRange: The energy of the target cannot be told, or an option of SimGrid is not represented.
+        OutOfRange: The energy of the target is unknown, or an option of SimGrid is not represented.
     """
     if is_there(_FOLLOWED):
         prediction = provided(f"{_FOLLOWED}:with_options")(prediction, predictor, target, evidence)
@@ -138,7 +138,7 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
 
 
 def _without_computation(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> bool:
-    """Tell whether the evidence of a user's program, or of runs in which computation takes no time, has none."""
+    """Return whether the evidence of a user's program, or of runs in which computation takes no time, has none."""
     used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     records = [answer for answer in used if isinstance(answer, RunRecord)]
     recordings = [answer for answer in used if isinstance(answer, Recording)]

@@ -88,7 +88,7 @@ def busy_throughout(target: Target, time_s: float) -> dict[str, HostLoad]:
 def run_energy(
     target: Target, time_s: float, loads: Mapping[str, HostLoad], powers: Mapping[str, Power] | None = None
 ) -> Energy | None:
-    """Return the energy of the hosts in use over a run of ``time_s``; None where one of them has no watts.
+    """Return the energy of the hosts in use over a run of ``time_s``; None if one of them has no watts.
 
     Args:
         target: The target, whose placement gives the hosts in use.
@@ -105,7 +105,7 @@ def run_energy(
 
 
 def _watts(platform: Platform, hosts: Iterable[str]) -> dict[str, Power] | None:
-    """Return the power of each host, each host once; None where one of them has none."""
+    """Return the power of each host, each host once; None if one of them has none."""
     watts = {}
     for name in dict.fromkeys(hosts):
         power = platform.host(name).power
@@ -159,7 +159,7 @@ def no_watts(target: Target) -> str | None:
 
 
 def has_default_watts(target: Target) -> bool:
-    """Return whether some hosts in use have the watts that generated grids have where nobody gives any."""
+    """Return whether some hosts in use have the default watts of generated grids."""
     if target.platform.network is None:
         return False
     return any(_is_default(target.platform.host(name)) for name in dict.fromkeys(target.placement))
@@ -196,7 +196,7 @@ def _span_s(record: RunRecord) -> float:
 
 
 def record_energy(record: RunRecord, platform: Platform) -> dict[str, Energy] | None:
-    """Return the energy of each host in use in a simulated run; None where one of them has no watts.
+    """Return the energy of each host in use in a simulated run; None if one of them has no watts.
 
     The energy is integrated over the same span as the record's energy (apps/results/record.py), else over the time of
     the slowest rank.

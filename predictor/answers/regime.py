@@ -68,7 +68,7 @@ def error_range(
 def holds_from(predictor: str, app: str, *, error_pct: float = TOLERATED_PCT, of: Map | None = None) -> float | None:
     """Return the predicted compute share from which on the map's errors stay within ``error_pct``; infinite: never.
 
-    None where there is no map of this predictor and app.
+    None if there is no map of this predictor and app.
     """
     rows = (known_map() if of is None else of).get((predictor, app))
     if rows is None:

@@ -144,7 +144,7 @@ def asked_from_request(request: BackgroundOptions) -> BackgroundQuestion:
 
 def _ground(request: BackgroundOptions, background: Background) -> tuple[Platform, Loadable]:
     """Return the quiet platform, and the grid or site that has the load."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import materialise
 
     if not request.platform:
@@ -200,7 +200,7 @@ def _run(request: BackgroundOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         return print_plan(request, planned([(asked.settings, asked.targets)], asked.models, truths=False))

@@ -20,7 +20,7 @@ from predictor.base import Gatherer, Prediction, Predictor
 
 MOST_STEPS = 64  # of a quiet run, where the load changes often
 INTERVAL = (0.05, 0.95)  # quantiles of the 90 % interval
-_PRECISION = 1e-4  # relative: of the time of a run in which each node computes by itself
+_PRECISION = 1e-4  # relative: of the time of a run in which each node computes alone
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Forecast:
 
     def quantile_s(self, share: float) -> float:
         """Return the time that this share of the draws does not exceed, linearly between neighbouring draws."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import numpy as np
 
         return float(np.quantile(self.times_s, share))
@@ -120,7 +120,7 @@ def time_under(answer: Response, target: Target, draw: Draw) -> float:
 
 def _whole_s(time_of: TimeOf, target: Target, draw: Draw, quiet_s: float) -> float:
     """Return the time to which the mean shares during it lead."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import brentq
 
     def takes_s(assumed_s: float) -> float:

@@ -59,7 +59,7 @@ def loaded_network(network: NetworkModel, quiet: Loadable, loaded: Loadable) -> 
     Raises:
         OutOfRange: Wide-area links lead to a hub and have two directions, which the measured network has not apart.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     if _has_duplex_hub(quiet):

@@ -87,7 +87,7 @@ class AdditiveResponse:
 
 @dataclass(frozen=True)
 class GraphResponse:
-    """The recorded program, evaluated anew with other speeds on a loaded network."""
+    """The recorded program, evaluated again with other speeds on a loaded network."""
 
     model: GraphModel
     target: Target
@@ -104,7 +104,7 @@ class GraphResponse:
 
     def under(self, draw: Draw) -> TimeOf:
         """Return the time as a function of the shares."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.dpgraph.evaluate import estimate
 
         target, loaded = self.target, loaded_grid(self.grid, draw)

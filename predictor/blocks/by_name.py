@@ -9,16 +9,17 @@ from platforms.errors import nearest
 from predictor.blocks.calibration.calibrate import read_calibration
 from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
 from predictor.blocks.errors import SettingError
+from predictor.blocks.measured.fitted import read_measured
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import POWER_LAWS
 from predictor.blocks.published.parameters import CLUSTERS
-from predictor.blocks.published.table_model import published
+from predictor.blocks.published.table_model import TableModel, published
 
 
 def block_model(
     name: str, *, power_law: str | None = None, family: str | None = None, besides: Sequence[str] = ()
 ) -> BlockModel:
-    """Return a published model or the model of a calibration file.
+    """Return a published model, or the model of a file of measured blocks or of a calibration.
 
     Args:
         name: Name of a published model, or path of a calibration file.
@@ -37,6 +38,10 @@ def block_model(
         remedy = f"{nearest(name, [*besides, *CLUSTERS])}, or a calibration file"
         raise SettingError(f"model {name!r}", "no such model", remedy)
 
+    if (made := read_measured(name)) is not None:
+        if family is not None:
+            raise SettingError(f"--shapes {family}", f"model {name} has Table 1's formulas", "Leave it out")
+        return TableModel(made.parameters, POWER_LAWS[0] if power_law is None else power_law)
     if power_law is not None:
         raise SettingError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")
     return Calibrated(read_calibration(name), FAMILIES[0] if family is None else family)

@@ -27,12 +27,32 @@ from predictor.blocks.names import ERRORS
 if TYPE_CHECKING:
     from platforms.model.platform import Platform
     from predictor.blocks.calibration.calibrate import Measured
+    from predictor.blocks.measured.fitted import MeasuredModel
+    from predictor.blocks.measured.samples import Samples
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksCalibrationRequest(PlatformOptions, JsonOption, WideOption, DryRunOption, RunnerOptions):
     """A platform whose blocks are measured and fitted."""
 
+    csv: str | None = option(
+        None,
+        "FILE.csv",
+        "instead of measuring in simulation: measured blocks, in columns block, size_bytes, processes, time_s, and "
+        "maybe node_power_w (docs/blocks/calibration.md)",
+    )
+    machine: str | None = option(
+        None,
+        "FILE.toml",
+        "instead of measuring in simulation: measure on the real machine that this file describes "
+        "(docs/programs/machines.md)",
+    )
+    cores: int | None = option(
+        None, "N", "with --csv: P_low, cores of a node (default: the most threads that are as fast as one)"
+    )
+    threads: int | None = option(
+        None, "N", "with --csv or --machine: P_hi, hardware threads of a node (default: P_low)"
+    )
     only: str | None = option(
         None, "C1,C2,...", "use only hosts of these clusters, e.g. without file servers (default: all)"
     )
@@ -63,6 +83,11 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
     """
     unit = _unit(request.unit_bytes)
     _check(request)
+    if request.csv is not None or request.machine is not None:
+        return _measured(request, unit)
+    for name in ("cores", "threads"):
+        if getattr(request, name) is not None:
+            raise UserError(f"--{name}", "goes with --csv or --machine", "Leave it out: the platform has cores")
     # Imported here for a quick start: they are slow to import.
     from apps.options.runner import runner_from_request
     from predictor.blocks.calibration.calibrate import calibrate, measured
@@ -96,6 +121,67 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
     return Reply((calibration, measured(asked, measurement)), lambda: text(calibration, wide=request.wide), as_json)
 
 
+_OF_SIMULATION = ("scenario", "platform", "only", "cfg", "hardware", "network", "factors", "speeds", "frequency")
+
+
+def _measured(request: BlocksCalibrationRequest, unit: float | None) -> Reply | int:
+    """Fit Table 1 to measured samples, of a file or of a machine."""
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.measured.fitted import fit_samples, text, to_json
+    from predictor.blocks.measured.samples import read_samples
+
+    where = "--csv" if request.csv is not None else "--machine"
+    for name in _OF_SIMULATION:
+        if getattr(request, name) not in (None, (), []):
+            raise UserError(f"--{name}", f"does not go with {where}", "Drop one")
+    if unit is None:
+        raise UserError("--unit-bytes fit", f"does not go with {where}", "Give a number of bytes")
+    if request.csv is not None:
+        if request.machine is not None or request.dry_run:
+            other = "--machine" if request.machine is not None else "--dry-run"
+            raise UserError(other, "does not go with --csv", "Drop one")
+        samples, cores, said = read_samples(request.csv, Path(request.csv).stem), request.cores, list[str]()
+    else:
+        made = _on_machine(request)
+        if isinstance(made, int):
+            return made
+        samples, cores, said = made
+    model = fit_samples(
+        samples, cores=cores, threads=request.threads, unit_bytes=unit, error=request.error,
+        failure_rate_per_s=request.failure_rate,
+    )  # fmt: skip
+    return Reply(
+        (model, samples), lambda: text(model, wide=request.wide), lambda: to_json(model) | {"cautions": said}
+    )  # fmt: skip
+
+
+def _on_machine(request: BlocksCalibrationRequest) -> tuple[Samples, int, list[str]] | int:
+    """Measure the blocks on a machine; with --dry-run say what that takes."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.machines.machine_file import read_machine
+    from apps.machines.machine_platform import machine_platform
+    from apps.options.runner import runner_from_request
+    from predictor.blocks.calibration.calibrate import measured, rows
+    from predictor.blocks.calibration.experiments import experiments
+    from predictor.blocks.measured.samples import samples_of
+
+    if request.cores is not None:
+        raise UserError(f"--cores {request.cores}", "does not go with --machine", "Its file has the cores")
+    machine = read_machine(str(request.machine))
+    platform = machine_platform(machine)
+    asked = experiments(platform, most_processes=request.processes)
+    plan = asked.plan.under((), machine)
+    if request.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from apps.runs.plan import Plan
+
+        return print_plan(request, Plan(experiments=(plan,)))
+    with runner_from_request(request) as runner:
+        measurement = runner.measure(plan)
+    samples = samples_of(machine.name, rows(measured(asked, measurement)))
+    return samples, machine.clusters[0].cores, runner.cautions.lines()
+
+
 def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
     """Write the files that were asked for.
 
@@ -108,6 +194,9 @@ def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
     from predictor.blocks.calibration.calibrated import Calibrated
 
     calibration, table = reply.value
+    if request.csv is not None or request.machine is not None:
+        _write_measured(request, calibration, table)
+        return
     if request.out is not None:
         write_text("--out", request.out, calibration.text())
     if request.table is not None:
@@ -117,6 +206,24 @@ def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
         from predictor.blocks.calibration.plots import write_figures
 
         write_figures(Calibrated(calibration), table, Path(request.plot))
+
+
+def _write_measured(request: BlocksCalibrationRequest, model: MeasuredModel, samples: Samples) -> None:
+    if request.out is not None:
+        write_text("--out", request.out, model.text())
+    if request.table is not None:
+        columns = "block,size_bytes,processes,time_s,node_power_w,use"
+        lines = [
+            f"{s.block},{s.amount:.12g},{s.processes},{s.time_s:.12g},"
+            f"{'' if s.power_w is None else format(s.power_w, '.12g')},{'check' if s.held_out else 'fit'}"
+            for s in samples.blocks
+        ]
+        write_text("--table", request.table, "\n".join([columns, *lines, ""]))
+    if request.plot is not None:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.blocks.measured.plots import write_measured_figures
+
+        write_measured_figures(model, samples, Path(request.plot), "--plot")
 
 
 def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
@@ -178,7 +285,8 @@ COMMAND = Command(
     BlocksCalibrationRequest,
     answer,
     "Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
-    "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks/calibration.md).",
+    "1's formulas and the shapes of SimGrid's algorithms to them; or fit Table 1 to measured blocks, of a file "
+    "(--csv) or of a real machine (--machine) (docs/blocks/calibration.md).",
     after=write,
     status=exit_status,
 )

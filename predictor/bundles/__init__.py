@@ -1,4 +1,4 @@
-"""Flows that get the same rate count as one in the evaluation of graphs (dpgraph), which matters on many ranks.
+"""Bundles flows with equal rates in the evaluation of graphs (dpgraph), which saves time on many ranks.
 
 Public faces: ``NATIVE``.
 """

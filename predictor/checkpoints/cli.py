@@ -58,7 +58,7 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointR
         UserError: A file or an option is wrong, or no point has a row.
         KeyboardInterrupt: With the number of placements that are kept.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.checkpoints.expectation import expectations
     from predictor.checkpoints.placed import Placed
     from predictor.checkpoints.report import CheckpointRow
@@ -82,7 +82,7 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointR
 
 def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Placed | UserError]:
     """Return the placement of each point, or why it has none; they are pooled and kept."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.blocks.series.evaluations import made_from_request
     from predictor.checkpoints.placed import Placed
     from predictor.series.sources import sources_hash
@@ -101,7 +101,7 @@ def placed_from_request(request: CheckpointOptions) -> Placed:
     Raises:
         UserError: A file or an option is wrong, or the application cannot be evaluated.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.checkpoints.placed import placed
 
     return placed(
@@ -132,7 +132,7 @@ def _checked_intervals(request: CheckpointOptions) -> list[str]:
 
 def answer(request: CheckpointsRequest) -> Reply:
     """Return the expected times and energies of each point."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.checkpoints.report import as_json, as_text
 
     source, rows, failures = rows_from_request(request)

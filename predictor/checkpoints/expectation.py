@@ -20,7 +20,7 @@ NO_FAILURES, SCRATCH, OWN = "no failures", "scratch", "own"
 
 @dataclass(frozen=True)
 class Expectation:
-    """Expected time and energy of one placement by one strategy; infinite where they exceed the range of floats."""
+    """Expected time and energy of one placement by one strategy; infinite if they exceed the range of floats."""
 
     interval_s: float  # work between two checkpoints; infinite: none is written
     work_s: float  # time of computing, work that is lost included

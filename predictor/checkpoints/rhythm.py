@@ -29,7 +29,7 @@ from predictor.blocks.parts import step_name
 from predictor.blocks.steps import turns_are_alike
 
 MOST_STEPS = 50_000  # that are looked at one by one, because turns of loops differ
-_UNEVEN = 1.5  # a gap so many times as long as the mean one is uneven
+_UNEVEN = 1.5  # a gap this many times as long as the mean one is uneven
 
 Work = Callable[[Step, Mapping[str, Any], str], float]
 
@@ -61,7 +61,7 @@ class Rhythm:
         return Rhythm(work, moments, self.head, other.tail, max(self.longest, other.longest, gap), done)
 
     def repeated(self, times: int) -> Rhythm:
-        """Return the rhythm of so many turns."""
+        """Return the rhythm of this number of turns."""
         rhythm, power = Rhythm(), self
         while times:
             if times % 2:

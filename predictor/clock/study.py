@@ -104,7 +104,7 @@ def targets_from_request(request: ClockOptions, grid: Grid, given: Given | None 
 
 def plan_from_request(request: ClockOptions, targets: Sequence[Target], settings: Settings) -> Plan:
     """Return the simulations for the evidence of these targets."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.evidence.plan import planned
 
     return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=False)
@@ -123,7 +123,7 @@ def study(
     Raises:
         OutOfRange: The model has no answer.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.clock.search import best
     from predictor.evidence.broker import Broker
 

@@ -178,7 +178,7 @@ def comparable(made: Prediction) -> Prediction:
 
 
 def run_key(target: Target) -> tuple[Hashable, ...]:
-    """Return the properties that decide a run's time, whatever names the hosts have."""
+    """Return the properties that decide a run's time, regardless of the hosts' names."""
     ranks = Counter(target.placement)
     hosts = Counter(
         (target.platform.host(host).speed_flops, target.platform.host(host).cores, count)

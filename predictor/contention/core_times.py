@@ -43,7 +43,7 @@ class CoreTime:
 
 
 class UnknownCoreTimeError(Exception):
-    """The measured runs do not tell the time of an operation; the text says why."""
+    """The measured runs do not give the time of an operation; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class CoreTimes:
     observed: tuple[Observed, ...]
 
     def of(self, app: str, preset: str | None, busy: int) -> CoreTime:
-        """Return the time of one operation of a program with so many cores of every node busy.
+        """Return the time of one operation of a program with this number of busy cores on every node.
 
         Raises:
-            UnknownCoreTimeError: No run of the program was measured, or none tells of so many cores.
+            UnknownCoreTimeError: No run of the program was measured, or none with this many cores.
         """
         flags: list[str] = []
         same = [observation for observation in self.observed if (observation.app, observation.preset) == (app, preset)]
@@ -85,7 +85,7 @@ class CoreTimes:
             if there is not None and here is not None:
                 ratios.append(there / here)
         if not ratios:
-            raise UnknownCoreTimeError(f"no measured run of any program tells {_cores(busy)} from {_cores(known)}")
+            raise UnknownCoreTimeError(f"no measured run of any program compares {_cores(busy)} with {_cores(known)}")
         return s_per_op * _geometric_mean(ratios)
 
     @cached_property
@@ -100,7 +100,7 @@ class CoreTimes:
 
     def _factor(self, count: int) -> float | None:
         """Return the factor of a prediction interval (Student's t) for one more run beside the mean of ``count``."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from scipy.stats import t
 
         deviation, freedom = self.scatter

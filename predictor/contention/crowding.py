@@ -1,10 +1,10 @@
-"""All-to-all messages of many nodes: by how much they take longer than the links allow, from measured runs.
+"""The slowdown of all-to-all messages of many nodes beyond the bandwidth of the links, from measured runs.
 
-A fluid network lets any number of messages share a link without loss.  Switches with short buffers, TCP, and cores
-that are busy meanwhile do not: the messages of an all-to-all then take g times as long.  A node with k of P ranks has
-x = k (P - k) such messages on its link.  Runs with few of them tell the time of an operation; a run of the same
-program, with as many busy cores and at least four times as many messages, tells g at its x.  Between them ln g is a
-line in ln x, and beyond the largest x it stays.
+A fluid network lets any number of messages share a link without loss.  With small switch buffers, TCP and busy cores
+this fails: the messages of an all-to-all take g times as long.  A node with k of P ranks has x = k (P - k) such
+messages on its link.  Runs with few of them give the time of an operation; a run of the same program, with as many busy
+cores and at least four times as many messages, gives g at its x.  Between these x, ln g is linear in ln x; beyond the
+largest, g is constant.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from predictor.structural.collectives import exchanges
 from predictor.structural.contention import Shares
 from predictor.structural.schedule import Schedule
 
-MANY = 4.0  # times as many messages, from which on a run tells g instead of the time of an operation
+MANY = 4.0  # ratio of messages from which on a run gives g, not the time of an operation
 MOST = 50.0  # of g
 
 
 @dataclass(frozen=True)
 class Told:
-    """A run that tells how much longer all-to-all messages take."""
+    """A run that shows the slowdown of all-to-all messages."""
 
     messages: int  # on the link of a node
     fewer: int  # on that of the runs that tell the program's time of an operation
@@ -40,28 +40,28 @@ class Told:
 
 @dataclass(frozen=True)
 class Crowding:
-    """The factors that measured runs tell."""
+    """The factors from measured runs."""
 
-    told: tuple[Told, ...] = ()
+    observations: tuple[Told, ...] = ()
 
     @property
     def most(self) -> int:
-        """The largest number of messages at which a factor was told; 0: none was."""
-        return max((one.messages for one in self.told), default=0)
+        """The largest number of messages at which a factor was observed; 0: no factor was."""
+        return max((one.messages for one in self.observations), default=0)
 
     def factors(self, messages: int) -> tuple[float, float, float]:
         """Return g at a number of messages, and the ends of its range."""
-        if not self.told or messages <= 0:
+        if not self.observations or messages <= 0:
             return 1.0, 1.0, 1.0
-        points = sorted({one.messages for one in self.told})
-        least = min(min(one.fewer for one in self.told), points[0] - 1)
+        points = sorted({one.messages for one in self.observations})
+        least = min(min(one.fewer for one in self.observations), points[0] - 1)
         x = np.log([max(least, 1), *points])
 
         def at(values: Sequence[Sequence[float]]) -> float:
             means = [0.0, *(float(np.mean(np.log(at_point))) for at_point in values)]
             return math.exp(float(np.interp(math.log(messages), x, means)))
 
-        same = [[one for one in self.told if one.messages == point] for point in points]
+        same = [[one for one in self.observations if one.messages == point] for point in points]
         return (
             at([[one.factor for one in group] for group in same]),
             at([[one.low for one in group] for group in same]),
@@ -108,6 +108,6 @@ def crowded_exchanges(steps: Schedule, declared: Traffic) -> np.ndarray:
 
 
 def _key(source: np.ndarray, destination: np.ndarray, size_bytes: np.ndarray) -> bytes:
-    """Return what tells exchanges apart, whatever the order of their messages."""
+    """Return the key of an exchange, which does not depend on the order of its messages."""
     order = np.lexsort((destination, source))
     return np.array([source[order], destination[order], size_bytes[order]], np.int64).tobytes()

@@ -1,9 +1,9 @@
 """The predictor ``contention``: run times on a real cluster, from a few measured runs and a description of its network.
 
 Evidence: measured runs, of the programs to predict and of others; and messages on the platform, which show its network.
-From each run follows the time of one operation on a core (predictor/contention/core_times.py): the one with which the
-declared structure takes the measured time on that network.  A target's operations take the time that runs with as many
-busy cores per node tell.  No target's time is used, and none is simulated.
+Each run gives the time of one operation on a core (predictor/contention/core_times.py), with which the declared
+structure takes the measured time on that network.  A target's operations take as long as in the runs with as many busy
+cores per node.  No target's time is used, and none is simulated.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def ranks_beside(target: Target) -> list[int]:
 
 
 def relative_times(times: CoreTimes, target: Target) -> list[float]:
-    """Return for every rank the time of an operation over that on the node with most ranks.
+    """Return for every rank the time of an operation, relative to that on the node with the most ranks.
 
     Raises:
         OutOfRange: The measured runs do not tell it.
@@ -82,7 +82,7 @@ class ContentionModel:
     cost: Cost
 
     def predict(self, target: Target) -> Prediction:
-        """Return the time of the declared structure with the time of an operation that the measured runs tell.
+        """Return the time of the declared structure with the time of an operation from the measured runs.
 
         Raises:
             OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
@@ -112,7 +112,7 @@ class ContentionModel:
 
 
 def core_time(times: CoreTimes, target: Target, busy: int) -> CoreTime:
-    """Return the time of an operation of a target, with so many cores of every node busy.
+    """Return the time of an operation of a target, with this number of busy cores on every node.
 
     Raises:
         OutOfRange: The measured runs do not tell it.
@@ -221,12 +221,12 @@ class Contention:
 def _crowded_flag(messages: int, known: int) -> str:
     return (
         f"all-to-all: {messages} messages share the link of a node, {known} in the measured runs: a switch may take "
-        "longer for so many; one such run of any program as evidence tells"
+        "longer with this many; one such run of any program as evidence would show it"
     )
 
 
 def crowded_runs(runs: Sequence[Target]) -> dict[Target, int]:
-    """Return the runs that tell how much longer all-to-all messages take, with the most messages of those that do not.
+    """Return the runs that show the slowdown of all-to-all messages, with the most messages of the other runs.
 
     Others of the same program with as many busy cores have at most a MANYth of their messages on the link of a node.
     """
@@ -252,7 +252,7 @@ def _observed(item: Evidence, structures: Mapping[tuple[Problem, str], Structure
 
 
 def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int) -> Told:
-    """Return what a run tells of all-to-all messages, with the time of an operation that the others tell."""
+    """Return the slowdown of all-to-all messages in a run, given the time of an operation from the others."""
     run, structure = item.request.target, structures[item.request.target.problem, _platform(item)]
     core = core_time(times, run, busy_cores(run))
     factor, low, high = (

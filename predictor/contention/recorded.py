@@ -1,8 +1,8 @@
 """The predictor ``contention`` for programs that are recorded: the graph of a recording takes the place of a structure.
 
-Its operations are those of the recording, on the scale of the platform's speeds.  From each measured run follows the
-factor by which all computations of the graph must be stretched so that it takes the measured time on the platform's
-network; a target's are stretched as in the runs with as many busy cores per node (predictor/contention/core_times.py).
+Its operations are those of the recording, scaled to the platform's speeds.  Each measured run gives the factor by which
+all computations of the graph must be stretched to take the measured time on the platform's network; a target's are
+stretched as in the runs with as many busy cores per node (predictor/contention/core_times.py).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def busiest_s(graph: Sections, target: Target) -> float:
 def _factor(graph: Sections, run: Target, time_s: float) -> tuple[float, bool]:
     alone_s = busiest_s(graph, run)
     if not alone_s > 0:
-        problem = "it computes nothing in its recording, so that a measured time does not tell its speed"
+        problem = "it computes nothing in its recording, so its speed cannot be derived from a measured time"
         raise OutOfRange(f"{NAME}, {run}", problem, "Give --compute measured")
     return stretched(lambda factors: graph_times_s(graph, run, factors), time_s / alone_s, time_s)
 

@@ -95,7 +95,7 @@ class Structure:
         return _s_per_op(self, target, time_s)
 
     def crowding(self, target: Target, s_per_op: float, time_s: float) -> float:
-        """Return the factor of all-to-all messages with which a run takes ``time_s``; 1 where it takes less."""
+        """Return the factor of all-to-all messages with which a run takes ``time_s``; 1 if it takes less."""
         return _crowding(self, target, s_per_op, time_s)
 
     def paths(self, nranks: int) -> tuple[Paths, np.ndarray]:
@@ -127,7 +127,7 @@ def _s_per_op(structure: Structure, target: Target, time_s: float) -> tuple[floa
 
 @lru_cache(maxsize=1024)
 def _crowding(structure: Structure, target: Target, s_per_op: float, time_s: float) -> float:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import brentq
 
     def above_s(logarithm: float) -> float:
@@ -147,7 +147,7 @@ def stretched(times_s: Callable[[Sequence[float]], list[float]], most: float, ti
         most: The time of an operation with which the operations alone take ``time_s``.
         time_s: The time of the run, s.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import brentq
 
     least = LEAST_SHARE * most

@@ -10,7 +10,7 @@ from predictor.base import OutOfRange
 
 
 def traffic_of(problem: Problem, nranks: int) -> Traffic:
-    """Return what a program does on so many ranks.
+    """Return what a program does on this number of ranks.
 
     Raises:
         OutOfRange: Its traffic is not known, or its kernel refuses the number of ranks.

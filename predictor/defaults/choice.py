@@ -91,7 +91,7 @@ def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -
         on_machine: As ``best_names``.
 
     Raises:
-        UserError: The last one cannot have its evidence, or the program does not run on so many ranks.
+        UserError: The last one cannot have its evidence, or the program does not run on this number of ranks.
         SimulationError: A run of the evidence fails.
     """
     names, passed = best_names(target, on_machine=on_machine)
@@ -103,7 +103,7 @@ def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -
             with doing(f"{name} predicts {target}"):
                 (answer,) = predict(predictor(name), [target], broker)
         except UserError as err:
-            if not names or not runs_on(target.problem, target.nranks):  # nobody can predict what does not run
+            if not names or not runs_on(target.problem, target.nranks):  # a run that cannot be made cannot be predicted
                 raise
             passed.append((name, str(err).rstrip(".")))
             continue

@@ -244,6 +244,6 @@ def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_zero(text: str) -> bool:
-    """Tell whether all CPU costs are zero, such as 0:0:0."""
+    """Return whether all CPU costs are zero, such as 0:0:0."""
     parts = [part for piece in text.split(";") for part in piece.split(":")[1:]]
     return bool(parts) and all(float(part or 0) == 0 for part in parts)

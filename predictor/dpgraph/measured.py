@@ -394,7 +394,7 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
     """Return the argument at which a rising (or falling) function is zero, or the nearer end of the interval."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import brentq
 
     sign = 1.0 if rising else -1.0

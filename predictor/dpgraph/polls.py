@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.recording.events import Kind, Look, Recording
+from apps.recording.events import Kind, PollKind, Recording
 from predictor.dpgraph.instructions import AGAIN, ANY, EACH, FOR, FOUND, RECEIVED, SEND, SENT, Polls
 
 _MOST_OTHERS = 64  # messages that a poll may find instead of the recorded one
 BACK_EVENT = 250  # kind of an added event; its `request` is the number of events to go back
-_STYLES = {Look.EACH: EACH, Look.SOME: EACH, Look.ANY: ANY, Look.FOR: FOR}
+_STYLES = {PollKind.EACH: EACH, PollKind.SOME: EACH, PollKind.ANY: ANY, PollKind.FOR: FOR}
 
 
 class Poll(NamedTuple):
@@ -35,7 +35,7 @@ class Poll(NamedTuple):
 
 @dataclass
 class PollingRank:
-    """A rank's polls, and its events, in which `request` of each LOOK event is the index of its poll."""
+    """A rank's polls, and its events, in which `request` of each POLL event is the index of its poll."""
 
     events: np.ndarray
     polls: list[Poll] = field(default_factory=list)
@@ -43,7 +43,7 @@ class PollingRank:
 
 def has_polls(recording: Recording) -> bool:
     """Tell whether ranks poll for messages in the recording."""
-    return any((events["kind"] == Kind.LOOK).any() for events in recording.events)
+    return any((events["kind"] == Kind.POLL).any() for events in recording.events)
 
 
 def with_loops(ranks: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> list[PollingRank]:
@@ -168,12 +168,12 @@ class _Folding:
             begin = at
             while at < end and self._is_local(at):
                 at += 1
-            if at < end and self._kinds[at] == Kind.LOOK:
+            if at < end and self._kinds[at] == Kind.POLL:
                 at = self._until_found(begin, at)
                 continue
             self._once(range(begin, at))
             begin = at
-            while at < end and not self._is_local(at) and self._kinds[at] != Kind.LOOK:
+            while at < end and not self._is_local(at) and self._kinds[at] != Kind.POLL:
                 at += 1
             self._made += range(begin, at)
         self._aim()
@@ -189,7 +189,7 @@ class _Folding:
     def _is_local(self, at: int) -> bool:
         """Tell whether an event may be repeated: it is local and not a successful poll."""
         kind = self._kinds[at]
-        if kind == Kind.LOOK:
+        if kind == Kind.POLL:
             return not self._events["mode"][at] & 1
         return kind in (Kind.COMPUTE, Kind.ELAPSE) or (kind == Kind.WAIT and self._is_found(at))
 
@@ -199,11 +199,11 @@ class _Folding:
 
     def _place(self, at: int) -> int:
         event = self._events[at]
-        return int(event["request"] if event["op"] == Look.FOR else event["tag"])
+        return int(event["request"] if event["op"] == PollKind.FOR else event["tag"])
 
     def _numbers(self, at: int) -> tuple[int, ...]:
         event = self._events[at]
-        if event["op"] == Look.FOR:
+        if event["op"] == PollKind.FOR:
             return ()
         return tuple(self._counts[event["request"] : event["request"] + event["size_bytes"]].tolist())
 
@@ -212,14 +212,14 @@ class _Folding:
     ) -> None:
         self._numbered[len(self._made)] = len(self._polls)
         self._made.append(at)
-        self._polls.append(Poll(_STYLES[Look(self._events["op"][at])], need, skip, numbers, already, ()))
+        self._polls.append(Poll(_STYLES[PollKind(self._events["op"][at])], need, skip, numbers, already, ()))
 
     def _once(self, indices: Sequence[int], *, waits: bool = True) -> None:
         """Add events that are not repeated; failed polls among them are made once."""
         for at in indices:
             kind = self._kinds[at]
-            if kind == Kind.LOOK:
-                if self._events["op"][at] == Look.FOR:
+            if kind == Kind.POLL:
+                if self._events["op"][at] == PollKind.FOR:
                     self._searched.append((len(self._polls), self._place(at)))
                 self._poll(at, 0, 1, self._numbers(at))
             elif kind != Kind.WAIT or waits:
@@ -242,7 +242,7 @@ class _Folding:
         same = [
             i
             for i in range(begin, at)
-            if self._kinds[i] == Kind.LOOK
+            if self._kinds[i] == Kind.POLL
             and self._place(i) == place
             and self._events["op"][i] == style
             and set(numbers) <= set(self._numbers(i))
@@ -254,13 +254,13 @@ class _Folding:
             numbers = self._numbers(same[0])
         else:
             self._once(range(begin, at))
-            if style in (Look.SOME, Look.ANY) and self._latest == (begin, place):
+            if style in (PollKind.SOME, PollKind.ANY) and self._latest == (begin, place):
                 self.computed.setdefault(place, self._events[[i for i in range(begin, at) if self._computes(i)]])
         if place not in self._bodies and place in self._known:
             self._bodies[place] = self._added(self._known[place])
         body = self._bodies.get(place, [])
-        need, already = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
-        if style in (Look.SOME, Look.ANY):
+        need, already = 1 if style == PollKind.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
+        if style in (PollKind.SOME, PollKind.ANY):
             series = self._series.get(place)
             if (
                 series is None
@@ -274,8 +274,8 @@ class _Folding:
         self._once(body, waits=False)
         self._numbered[len(self._made)] = len(body) + 1
         self._made.append(-1)
-        if style == Look.FOR and end < self._length and self._kinds[end] == Kind.PROBE:
-            poll = len(self._polls) - 1 - sum(self._kinds[i] == Kind.LOOK for i in body)
+        if style == PollKind.FOR and end < self._length and self._kinds[end] == Kind.PROBE:
+            poll = len(self._polls) - 1 - sum(self._kinds[i] == Kind.POLL for i in body)
             wild = int(self._events["mode"][at]) >> 1
             self._found.setdefault(place, []).append(_Found(poll, len(self._made), end, wild, self._answers(end)))
             self._made.append(end)
@@ -308,7 +308,7 @@ class _Folding:
             kind, event = self._kinds[i], self._events[i]
             if kind == Kind.SEND and event["peer"] == source:
                 return True
-            if kind in (Kind.LOOK, Kind.MARK) or (kind == Kind.WAIT and event["request"] not in begun):
+            if kind in (Kind.POLL, Kind.MARK) or (kind == Kind.WAIT and event["request"] not in begun):
                 return False
             if kind in (Kind.SEND, Kind.RECV):
                 begun.add(event["request"])

@@ -385,7 +385,7 @@ def matched(given: Flat, polls: Sequence[Sequence[Poll]] = ()) -> tuple[Program,
     argument = np.where((kind == Kind.MARK) | (kind == Kind.ELAPSE), events["op"], message)
     if polls:
         base = np.cumsum([0, *map(len, polls)])
-        argument = np.where(kind == Kind.LOOK, events["request"] + base[rank], argument)
+        argument = np.where(kind == Kind.POLL, events["request"] + base[rank], argument)
         argument = np.where(kind == BACK_EVENT, events["request"], argument)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
@@ -405,7 +405,7 @@ def matched(given: Flat, polls: Sequence[Sequence[Poll]] = ()) -> tuple[Program,
 
 
 CODES: dict[int, int] = {
-    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.LOOK: POLL
+    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.POLL: POLL
 }  # fmt: skip
 CODES[BACK_EVENT] = BACK
 

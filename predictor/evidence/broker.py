@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class RefusedEvidence(UserError):
-    """A predictor asked for evidence that it may not have, such as a run of the target itself."""
+    """A predictor requested evidence that it may not have, such as a run of the target itself."""
 
 
 def evidence_settings(settings: Settings) -> Settings:
@@ -46,9 +46,9 @@ class Broker:
     The runner of apps/runs/runner.py provides these three and makes each run, recording and measurement once.
 
     ``targets`` are the targets that are to be predicted.  A request for a run of one of them is refused, regardless of
-    the order of its hosts and of the number of iterations that is asked for.  ``start`` is called with all runs of a
-    gathering before the first is waited for, so that the runs may go in parallel.  ``given`` is a recording from the
-    user, which answers the requests for recordings of its problem and costs nothing.
+    the order of its hosts and of the requested number of iterations.  ``start`` is called with all runs of a gathering
+    before waiting for the first, so that they may run in parallel.  ``given`` is a recording from the user, which
+    answers the requests for recordings of its problem and costs nothing.
     """
 
     def __init__(
@@ -152,25 +152,25 @@ class Broker:
         if request.kind == "run" and program is not None and program.recorded:
             raise RefusedEvidence(
                 f"recording of {program.name}",
-                "the evidence asked for is a run, and a recording cannot be run",
+                "the requested evidence is a run, and a recording cannot be run",
                 "Use dpgraph, which needs nothing else of the program",
             )
         if request.kind == "run" and _essence(request.target) in self._forbidden:
             raise RefusedEvidence(
                 str(request.target),
-                "the evidence asked for is a run of the target itself",
+                "the requested evidence is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
         if request.kind == "simulation" and self.settings.machine is None:
             raise RefusedEvidence(
                 str(request.target),
-                "the evidence asked for is the simulated run, which is the truth itself",
+                "the requested evidence is the simulated run, which is the truth itself",
                 "Give a real machine (--machine), whose runs are then the truth",
             )
         if request.kind == "recording" and self.settings.memory_bus is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
-                "the evidence asked for is a recording, which does not include the effect of a memory bus",
+                "the requested evidence is a recording, which does not include the effect of a memory bus",
                 "Use another predictor, or leave the bus out",
             )
 
@@ -213,7 +213,7 @@ class Broker:
             counts = ", ".join(map(str, given.counts))
             raise RefusedEvidence(
                 f"recording of {given.problem}",
-                f"it is of {counts} ranks, and the evidence asked for is of {request.target.nranks}",
+                f"it is of {counts} ranks, and the requested evidence is of {request.target.nranks}",
                 "Use dpgraph, which needs a recording of the target's number of ranks only",
             )
         identity = given.identity if not given.others else f"{given.identity} {recording.nranks}"

@@ -1,4 +1,4 @@
-"""A recording that the user gives instead of a program: a trace of a run on a machine of his own."""
+"""A recording that the user gives instead of a program: a trace of a run on the user's machine."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def given_from_request(request: RecordingOptions, *, several: bool = False) -> G
     asked = getattr(request, "ranks", None)
     if asked not in (None, nranks):
         problem = f"the recording is of {number_of(nranks, 'rank')}"
-        raise OptionError(f"--ranks {asked}", problem, "Leave it out, or record a run of so many ranks")
+        raise OptionError(f"--ranks {asked}", problem, "Leave it out, or record a run of this number of ranks")
     return given
 
 

@@ -31,7 +31,7 @@ def planned(
     Args:
         groups: Targets that are run under the same settings.
         models: The predictors, of every target or by target.
-        truths: The targets themselves are run too.
+        truths: Whether the targets themselves are run too.
         remark: A line about simulations that are not known yet.
         limit: Limit of the evidence of a prediction; None: the usual one.
     """
@@ -95,7 +95,7 @@ def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: C
 
 
 def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, tuple[RunSpec, int]]:
-    """Return the recordings that are asked for, keyed by their identity."""
+    """Return the requested recordings, keyed by their identity."""
     recordings = {}
     for request in requests:
         if request.iterations is not None:
@@ -105,6 +105,6 @@ def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict
 
 
 def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, ExperimentPlan]:
-    """Return the experiments that are asked for, keyed by their identity."""
+    """Return the requested experiments, keyed by their identity."""
     plans = (as_carried_out(request.plan, settings) for request in requests if request.plan is not None)
     return {identity_hash(plan.identity()): plan for plan in plans}

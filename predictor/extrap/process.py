@@ -48,7 +48,7 @@ class Modelled:
 
 
 def python() -> Path | None:
-    """Return the Python interpreter that has Extra-P; None where it is not installed.
+    """Return the Python interpreter that has Extra-P; None if it is not installed.
 
     Raises:
         UserError: The environment variable EXTRAP_PYTHON does not name a program.
@@ -154,4 +154,4 @@ class _Worker:
 
 
 def _failed(where: Path, problem: str) -> OutOfRange:
-    return OutOfRange(f"Extra-P, {where}", problem, f"Install it anew with `make extrap`, or set {VARIABLE}")
+    return OutOfRange(f"Extra-P, {where}", problem, f"Reinstall it with `make extrap`, or set {VARIABLE}")

@@ -1,8 +1,8 @@
-"""The time that calls of MPI take of sender and receiver, and what remains for the way between two nodes.
+"""The time that MPI calls take on sender and receiver, and the remaining wire time between two nodes.
 
-Calibrated platforms and real machines have calls that take time (SimGrid's smpi/os and smpi/or).  A message whose
-receive is posted late shows them: its MPI_Send takes the sender's part and, once the message has long arrived, its
-MPI_Recv the receiver's.  A message and its answer by the same calls take both parts and the way.
+On calibrated platforms and real machines, calls take time (SimGrid's smpi/os and smpi/or).  A message whose receive is
+posted late shows it: MPI_Send takes the sender's part and, long after the message has arrived, MPI_Recv the receiver's.
+A message and its answer by the same calls take both parts and the wire time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from predictor.network.survey import Survey, alone_s, sizes_bytes
 
 _TIMES_LATE = 10  # delay of a late receiver, in times of the message
 _LEAST_LATE_S = 1e-5
-_WENT = 0.9  # share of the time of call and way below which a late MPI_Recv found its message
-# Added to times before lines are fitted, and taken off again: calls may take no time, and lines fit relative to times.
+_WENT = 0.9  # a late MPI_Recv found its message if it takes less than this share of call and wire time
+# Added to times before lines are fitted and subtracted afterwards: lines are fitted relative to times, which may be 0.
 _OFFSET_S = 1e-7
 
 
 def call_sizes(survey: Survey) -> list[int]:
-    """Return the sizes whose calls are measured: those of the ping-pongs, and both ends of every change in them."""
+    """Return the sizes whose calls are measured: those of the ping-pongs, and both sides of every protocol change."""
     edges = {int(size) for ends in survey.between.values() for size in ends}
     return sorted({*sizes_bytes(), *edges})
 
@@ -50,12 +50,12 @@ def has_calls(plan: Plan | None) -> bool:
 
 
 class Calls:
-    """Times by size of the calls of a message between two nodes, and of its way.
+    """Times by size of the calls of a message between two nodes, and its wire time.
 
     Attributes:
-        sender: Seconds that MPI_Send takes of a sender that does not wait; empty if none.
+        sender: Seconds that MPI_Send takes if the sender does not wait; empty if none.
         receiver: Seconds that MPI_Recv takes although the message has arrived; empty if none.
-        wire: Seconds of the way alone.
+        wire: Wire time, s.
         eager_bytes: Size from which on a message waits for its receive.
     """
 
@@ -63,7 +63,7 @@ class Calls:
         """Read the result of ``call_plan``.
 
         Raises:
-            OutOfRange: The measured times lie on no lines.
+            OutOfRange: The measured times do not lie on lines.
         """
         size = np.array(call_sizes(survey), float)
         waits_from, _ = survey.waits_from_bytes
@@ -72,7 +72,7 @@ class Calls:
         late_s = np.zeros((len(size), 2))
         late_s[buffered] = np.array(measurement.times_s[len(size) :]).reshape(-1, 2)
         sender_s, found_s = late_s.T
-        # A message that waits for its receive is on its way during MPI_Recv, else only the call itself is seen there.
+        # A message that waits for its receive is transferred during MPI_Recv; else MPI_Recv shows only the call.
         self.eager_bytes = _eager_bytes(survey, size, buffered & (found_s < _WENT * (returned_s - sender_s)))
         eager = size < self.eager_bytes
         receiver_s = np.where(eager, found_s, 0.0)
@@ -84,7 +84,7 @@ class Calls:
 
 
 def _eager_bytes(survey: Survey, size: np.ndarray, went: np.ndarray) -> float:
-    """Return the size from which on messages wait for their receive, from those that did not."""
+    """Return the size from which on messages wait for their receive, found from those that did not."""
     waits_from, seen_from = survey.waits_from_bytes
     if not went.any():
         return 0.0
@@ -95,7 +95,7 @@ def _eager_bytes(survey: Survey, size: np.ndarray, went: np.ndarray) -> float:
 
 
 def _joined(size: np.ndarray, time_s: np.ndarray, starts: Sequence[float]) -> tuple[Segment, ...]:
-    """Return the segments of times, fitted apart from each of the sizes on at which messages travel otherwise."""
+    """Return the segments of times, fitted separately between the sizes at which the protocol changes."""
     if not len(size) or time_s.max() <= 0:
         return ()
     segments: list[Segment] = []
@@ -111,7 +111,7 @@ def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segmen
     if not fitted:
         if len(size) < 6:  # too few for a line: their mean
             return [(start, float(time_s.mean()), 0.0)]
-        problem = "the times of calls by their sizes lie on no lines"
+        problem = "the times of calls by size do not lie on lines"
         raise OutOfRange("structural, calls of MPI", problem, "Use dpgraph, or a calibrated platform")
     froms = [start, *((size[a.last] + size[b.first]) / 2 for a, b in pairwise(fitted))]
     return [
@@ -121,7 +121,7 @@ def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segmen
 
 
 def merged(parts: Sequence[tuple[float, Sequence[Segment]]]) -> tuple[Segment, ...]:
-    """Return the sum of some curves, each times its factor, as segments; their times are not below 0."""
+    """Return the weighted sum of some curves as segments; their times are not below 0."""
     summed = []
     for at in sorted({segment[0] for _, segments in parts for segment in segments}):
         here = [

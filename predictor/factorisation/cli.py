@@ -23,9 +23,9 @@ APP, ALL = "hpl", "all"
 BROADCASTS = ("ring", "ring-modified", "2-ring", "2-ring-modified", "long", "long-modified")  # HPL's numbers 0 to 5
 SWAPS = ("exchange", "long", "mix")  # HPL's numbers 0 to 2
 WITHIN_GBPS = 1.5
-_DESCRIPTION = """Predict run times of HPL on a cluster from the platform that was calibrated from its messages and from
-times of matrix products, for one or more process grids, and choose the best one. Panels, broadcasts, row interchanges
-and updates are followed message by message; nothing is run or simulated."""
+_DESCRIPTION = """Predict run times of HPL on a cluster for one or more process grids, and choose the best one. Needs
+the platform calibrated from its messages, and times of matrix products. Panels, broadcasts, row interchanges and
+updates are evaluated message by message; nothing is run or simulated."""
 
 
 def _sizes(text: str) -> list[int]:
@@ -103,7 +103,7 @@ class Answer:
 
 def answer(request: HplRequest) -> Reply:
     """Predict all runs."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.factorisation.cluster import cluster_of, nominal_products, read_products
     from predictor.factorisation.evaluate import Problem, evaluate
     from predictor.factorisation.interval import interval
@@ -151,7 +151,7 @@ def _grids_of(request: HplRequest, cluster: Cluster) -> list[tuple[int, int]]:
 
 def as_text(made: Answer, *, wide: bool = False) -> str:
     """Return the table that the command prints."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from platforms.terminal.prose import folded_lines
     from platforms.terminal.table import table_lines
 

@@ -17,14 +17,14 @@ from predictor.factorisation.machine import Curves, Machine, Segment
 HEADER_BYTES = 16  # that SMPI adds to a message
 COLUMNS = ("node", "cpu", "s_per_mnk", "intercept_s")
 CACHE_BYTES = 2.0**20  # second-level cache of a core of today's servers
-COPIES = 6  # bytes that memory moves for a byte of a message inside a node: two copies, each read, replaced and written
-ROW_COPIES = 3  # the same for a byte of a row that is copied once
+COPIES = 6  # memory traffic per byte of a message inside a node: two copies, each with two reads and a write
+ROW_COPIES = 3  # the same per byte of a row that is copied once
 WITHIN_S = 0.5e-6  # latency inside a node
 
 
 @dataclass(frozen=True)
 class Products:
-    """Seconds of a core for m n k = 1 of a matrix product, and of a call, by node and CPU; one entry stands for all."""
+    """Seconds of a core for m n k = 1 of a matrix product, and per call, by node and CPU; one entry applies to all."""
 
     s_per_mnk: Mapping[tuple[int, int], float]
     call_s: float
@@ -32,7 +32,7 @@ class Products:
     def of(self, node: int, place: float) -> float:
         """Return the seconds at a place of a node, from 0 at its first core to below 1 at its last.
 
-        Nodes beyond those that were measured take the times of the first ones again.
+        Nodes beyond the measured ones reuse the times of the first ones.
         """
         nodes = sorted({one for one, _ in self.s_per_mnk})
         measured = nodes[node % len(nodes)]
@@ -41,7 +41,7 @@ class Products:
 
 
 def nominal_products(core_flops: float) -> Products:
-    """Return equal products at a speed of a core in flop/s."""
+    """Return the same product times for all cores, from a core's speed in flop/s."""
     return Products({(0, 0): 2 / core_flops}, 0.0)
 
 
@@ -70,9 +70,9 @@ def read_products(path: str) -> Products:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Nodes of a cluster, as HPL finds them.
+    """Nodes of a cluster as used by HPL.
 
-    Ranks stand node by node: the first ones fill the first node.
+    Ranks fill the nodes in order.
     """
 
     hosts: tuple[Host, ...]
@@ -93,7 +93,7 @@ class Cluster:
         return len(self.hosts) * self.ranks_of_node
 
     def machine(self, ranks: int) -> Machine:
-        """Return the first ranks, as many as asked for.
+        """Return the first ``ranks`` ranks.
 
         Raises:
             UserError: There are fewer cores.
@@ -137,7 +137,7 @@ def cluster_of(
     hosts, options = tuple(platform.hosts), dict(platform.options)
     if len(platform.clusters) > 1 or len({host.cores for host in hosts}) > 1:
         problem = "it has several clusters, or nodes of several kinds"
-        raise UserError(f"platform {platform.name}", problem, "HPL is followed in one cluster of equal nodes")
+        raise UserError(f"platform {platform.name}", problem, "HPL is evaluated in one cluster of equal nodes")
     if not 1 <= threads <= hosts[0].cores:
         raise UserError(f"--threads {threads}", f"a node has {hosts[0].cores} cores", "Give at most these")
     names = [host.name for host in hosts[:2]]
@@ -165,7 +165,7 @@ def cluster_of(
 
 
 def wire_segments(options: Mapping[str, str], latency_s: float, bandwidth_Bps: float) -> tuple[Segment, ...]:
-    """Return the times on a route by size: latency and bandwidth times SMPI's factors, as the options have them."""
+    """Return the times on a route by size: latency and bandwidth times the factors in SMPI's options."""
     lat, bw = (_factors(options.get(f"smpi/{name}-factor", "0:1")) for name in ("lat", "bw"))
     starts = sorted({at for at, *_ in (*lat, *bw)} | {0.0})
     segments = []
@@ -181,7 +181,7 @@ def _factors(text: str) -> list[tuple[float, ...]]:
 
 
 def _at(segments: Sequence[tuple[float, ...]], size: float) -> tuple[float, ...]:
-    """Return the values of the segment that holds at a size; 1 before the first."""
+    """Return the values of the segment that contains a size; 1 before the first."""
     before = [segment[1:] for segment in segments if segment[0] <= size]
     return before[-1] if before else (1.0,)
 

@@ -1,8 +1,8 @@
-"""Evaluate HPL on a machine: follow the ranks and their messages, without computing or sending anything.
+"""Evaluate HPL on a machine rank by rank and message by message, without computing or sending anything.
 
-The evaluation is in C, in the folder ``native``: ranks are coroutines that wait for a common clock.  A broadcast that
-is polled between parts of an update, and ranks of one node that share its link, depend on the order of events, so that
-a recurrence over panels alone would miss them.
+The evaluation is in C, in the folder ``native``: ranks are coroutines that wait for a common clock.  A recurrence over
+panels would not do: polling for a broadcast between parts of an update, and sharing a node's link, depend on the order
+of events.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PROBLEM = Layout(
 class Problem:
     """A run of HPL: its size, blocks, process grid and algorithms.
 
-    Ranks stand row by row in the grid.  ``mix`` interchanges up to nb columns by ``exchange``, more by ``long``.
+    Ranks are numbered row by row in the grid.  ``mix`` interchanges up to nb columns by ``exchange``, more by ``long``.
     """
 
     n: int
@@ -56,14 +56,14 @@ class Problem:
     broadcast: str = "ring"
     depth: int = 0  # of the look-ahead: 0 or 1
     swap: str = "exchange"
-    exchanged: float = 0.0  # rows sent at each distance of ``exchange``, in units of nb; 0: as many as HPL sends
-    polls: bool = True  # with look-ahead, a panel is looked for between messages of a swap and parts of an update
-    operation: float = 0.0  # operations to charge for each of the kernel hpl; 0: products and memory, as HPL's
+    exchanged: float = 0.0  # rows sent at each distance of ``exchange``, in units of nb; 0: the number that HPL sends
+    polls: bool = True  # with look-ahead, poll for the panel between messages of a swap and parts of an update
+    operation: float = 0.0  # operations charged as by the kernel hpl; 0: products and memory, as in HPL
 
     def __post_init__(self) -> None:
         for name, value, known in (("broadcast", self.broadcast, BROADCASTS), ("swap", self.swap, SWAPS)):
             if value not in known:
-                raise UserError(f"hpl, {name} {value!r}", "there is no such one", f"Known: {', '.join(known)}")
+                raise UserError(f"hpl, {name} {value!r}", "there is no such choice", f"Known: {', '.join(known)}")
         if min(self.n, self.nb, self.rows, self.columns) < 1 or self.depth not in (0, 1):
             raise UserError("hpl", f"{self} is impossible", "Give positive sizes and a depth of 0 or 1")
 

@@ -10,11 +10,11 @@ import numpy as np
 from predictor.factorisation.evaluate import Problem
 from predictor.factorisation.machine import Machine, Segment
 
-# Of a logarithm of measured over predicted time: 0.9 of the runs of examples/real/dahu/hpl.csv lie nearer.  Two studies
-# of the same settings differ by 0.13.
+# Half width in log(measured / predicted): 90 % of the runs of examples/real/dahu/hpl.csv lie within.  Two studies of
+# the same settings differ by 0.13.
 SPREAD = 0.085
-# Messages of pivots pass between cores that compute, and were measured between idle ones: they take up to half as long
-# again and more, as the thesis behind docs/validation/real-dahu.md reports of calibrations of idle nodes.
+# Messages of pivots pass between busy cores but were measured between idle ones.  They take up to 50 % longer and more,
+# as the thesis behind docs/validation/real-dahu.md reports for calibrations of idle nodes.
 LONGER = 0.5
 
 
@@ -24,7 +24,7 @@ def interval(problem: Problem, machine: Machine, time_s: float) -> tuple[float, 
 
 
 def pivots_s(problem: Problem, machine: Machine) -> float:
-    """Return the seconds that messages of pivots take, one after the other.
+    """Return the total seconds of the messages of pivots, sent one after the other.
 
     For every column the places of a process column exchange two rows of the panel and four numbers in pairs, at
     distances 1, 2, 4, ...

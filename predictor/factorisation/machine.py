@@ -10,16 +10,16 @@ import numpy as np
 
 from platforms.errors import UserError
 
-Segment = tuple[float, float, float]  # from so many bytes on: a time in s, and a time per byte
+Segment = tuple[float, float, float]  # first size in bytes, time in s, time per byte
 
 
 @dataclass(frozen=True)
 class Curves:
     """Times of messages by size, in segments; sizes ascend from 0.
 
-    A message below ``eager_bytes`` takes ``sender`` of its sender, is on its way for the time on the wire, and takes
-    ``receiver`` of its receiver.  One below ``detached_bytes`` does so too, but is on its way only once its receiver is
-    ready.  A larger one takes the time on the wire of both, from the moment when both are ready.
+    A message below ``eager_bytes`` occupies its sender for ``sender``, then the wire, then its receiver for
+    ``receiver``.  One below ``detached_bytes`` does the same, but starts on the wire only when its receiver is ready.
+    A larger one occupies both for the wire time, from the moment both are ready.
     """
 
     between: tuple[Segment, ...]  # on the wire, between two nodes
@@ -34,21 +34,21 @@ class Curves:
 class Machine:
     """The nodes, speeds and messages of an evaluation.
 
-    Those from ``gemm_call_s`` to ``cache_bytes`` describe HPL with a tuned BLAS; with their defaults arithmetic has no
-    cost but its operations.
+    The fields from ``gemm_call_s`` to ``cache_bytes`` describe HPL with a tuned BLAS; by default, only operations cost
+    time.
     """
 
     node: np.ndarray  # i8, by rank
-    gemm_s: np.ndarray  # f8, by rank: seconds of m n k = 1 of a matrix product, which is two operations
+    gemm_s: np.ndarray  # f8, by rank: seconds for m n k = 1 of a matrix product, which is two operations
     curves: Curves
-    node_Bps: float = math.inf  # of all messages that leave a node together, and of all that enter it
-    memory_Bps: float = math.inf  # of all messages inside a node together
+    node_Bps: float = math.inf  # of all messages together that leave a node, or that enter it
+    memory_Bps: float = math.inf  # of all messages together inside a node
     gemm_call_s: float = 0.0  # of each call of a product
-    copy_s_per_byte: float = 0.0  # of rows that are interchanged
-    panel_s_per_byte: float = 0.0  # of what the factorisation of a panel moves to and from memory
-    cache_bytes: float = field(default=math.inf)  # of a core: smaller parts of a panel are not moved to memory
-    seen_early: bool = False  # a look finds a message once it is sent, as in SMPI; else once it has come
-    back: float = 0.0  # share of its rate that a message between nodes takes of the other direction of their links
+    copy_s_per_byte: float = 0.0  # of interchanged rows
+    panel_s_per_byte: float = 0.0  # of memory traffic when a panel is factorised
+    cache_bytes: float = field(default=math.inf)  # of a core's cache: smaller parts of a panel stay in it
+    seen_early: bool = False  # a poll finds a message once it is sent, as in SMPI; else once it has arrived
+    back: float = 0.0  # use of the opposite direction of the links by a message between nodes, as a share of its rate
 
     def __post_init__(self) -> None:
         for name in ("node_Bps", "memory_Bps", "cache_bytes"):

@@ -34,7 +34,7 @@ _REMEDY = "Use a predictor that records, such as dpgraph"
 
 
 def check_panels(target: Target, where: str) -> None:
-    """Check that HPL can be followed on a target.
+    """Check that HPL can be evaluated on a target.
 
     Raises:
         OutOfRange: Its ranks do not fill the process grid, or the nodes are in several clusters.
@@ -45,7 +45,7 @@ def check_panels(target: Target, where: str) -> None:
         )
     used = Counter(target.platform.cluster_of(host).name for host in target.placement)
     if len(used) > 1:
-        problem = f"the nodes are in {len(used)} clusters, and HPL is followed in one"
+        problem = f"the nodes are in {len(used)} clusters, and HPL is evaluated in one"
         raise OutOfRange(where, problem, f"Choose the nodes of one cluster. {_REMEDY}")
 
 
@@ -59,7 +59,7 @@ def alone(problem: Problem) -> Problem:
 
 
 def few(together: Target) -> Target:
-    """Return a target on at most so many of its hosts as suffice to measure a network of equal nodes."""
+    """Return a target on no more of its hosts than are needed to measure a network of equal nodes."""
     hosts = tuple(dict.fromkeys(together.placement))[:_MOST_HOSTS]
     return Target(alone(together.problem), together.platform, hosts)
 
@@ -69,12 +69,12 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
 
     Args:
         target: A target on the platform.
-        evidence: What was measured of these messages so far.
+        evidence: The measurements of these messages so far.
 
     Raises:
         OutOfRange: The measured times do not lie on lines.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.factorisation.calls import call_plan
     from predictor.network.survey import Survey, layout, next_plan
 
@@ -90,8 +90,8 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
 
 
 def _split(lines: Sequence[Evidence]) -> tuple[tuple[Measurement, ...], Measurement | None]:
-    """Return the results of the ping-pongs between two nodes, and that of the calls of MPI, if there is one."""
-    # Imported here for a quick start: it is slow to import.
+    """Return the results of the ping-pongs between two nodes, and that of the MPI calls, if any."""
+    # Imported here because it is slow to import.
     from predictor.factorisation.calls import has_calls
 
     calls = next((e.measurement for e in lines if has_calls(e.request.plan)), None)
@@ -107,16 +107,16 @@ class PanelSetting:
     network: Evidence | None
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """Return the time of HPL, followed message by message.
+        """Return the time of HPL, evaluated message by message.
 
         Args:
             target: The target.
-            slowdown: By cluster, f_max / f of nodes that compute at another frequency than in the probe.
+            slowdown: By cluster, f_max / f of nodes at another frequency than in the probe.
 
         Raises:
-            OutOfRange: The probe computes nothing, or messages share links that are not those of single nodes.
+            OutOfRange: The probe computes nothing, or messages share links other than those of single nodes.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.factorisation.evaluate import evaluate
 
         evaluated = evaluate(_run_of(target), self._machine(target, slowdown or {}))
@@ -132,7 +132,7 @@ class PanelSetting:
         )
 
     def _machine(self, target: Target, slowdown: Mapping[str, float]) -> Machine:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         import numpy as np
 
         from predictor.factorisation.machine import Curves, Machine
@@ -156,15 +156,15 @@ class PanelSetting:
         )
 
     def _place(self, cluster: str) -> int:
-        """Return the number of a cluster in the measured network; OutOfRange if its nodes are seen to share a link."""
-        # Imported here for a quick start: it is slow to import.
+        """Return the number of a cluster in the measured network; OutOfRange if its nodes share a link."""
+        # Imported here because it is slow to import.
         from predictor.structural.paths import PlaceOfLinks
 
         platform, hosts = self.probe.request.target.platform, self._ground.hosts
         names = list(dict.fromkeys(platform.cluster_of(host).name for host in hosts))
         at = names.index(cluster)
         if self._ground.paths.capacity_Bps[PlaceOfLinks(len(hosts), len(names)).inside(at)] < float("inf"):
-            problem = f"the messages between the nodes of {cluster} share a link, which is not followed"
+            problem = f"the messages between the nodes of {cluster} share a link, which is not modelled"
             raise OutOfRange(f"structural, {self.probe.request.target.problem.name}", problem, _REMEDY)
         return at
 
@@ -178,7 +178,7 @@ class PanelSetting:
 
     @cached_property
     def _ground(self) -> BareNetwork:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.structural.setting import ground_of
 
         if self.network is None:
@@ -192,14 +192,14 @@ class PanelSetting:
         return _curves_of(target.platform, target.placement, pingpongs, calls)
 
     def _flags(self, target: Target) -> tuple[str, ...]:
-        """Return cautions: what SMPI does and the evaluation does not."""
+        """Return cautions about effects that SMPI simulates and the evaluation ignores."""
         given, flags = dict(target.problem.params), []
         if target.nodes > 1:
             pivot_bytes = 8 * (2 + 2 * int(given["nb"]))
             if target.nranks // _columns(target) > 2 and pivot_bytes < self._curves.eager_bytes:
                 flags.append("messages with pivots do not compete for the links of nodes")
         if int(given["depth"]):
-            flags.append("looks for a panel take no time; SMPI lets each that fails take 0.1 ms (smpi/iprobe)")
+            flags.append("polls for a panel take no time; in SMPI each failed poll takes 0.1 ms (smpi/iprobe)")
         if target.nodes < target.nranks:
             flags.append("messages inside a node do not compete with those that leave it")
         return tuple(flags)
@@ -209,14 +209,14 @@ class PanelSetting:
 def _curves_of(
     platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...], calls: Measurement | None
 ) -> Curves:
-    """Return the times of messages between two nodes of a cluster, and inside one, on the lines that they show."""
-    # Imported here for a quick start: they are slow to import.
+    """Return the times of messages between two nodes of a cluster and inside one, from the fitted lines."""
+    # Imported here because they are slow to import.
     from predictor.factorisation.calls import Calls, merged
     from predictor.factorisation.machine import Curves
     from predictor.network.survey import Survey, layout
 
     where = layout(platform, hosts)
-    survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
+    survey, (cluster,) = Survey(where, results), where.hosts  # raises the reason if there are no lines
     if calls is None:
         raise ValueError("evidence of the calls of MPI comes with that of the messages")
     curves = Calls(survey, calls)
@@ -229,7 +229,7 @@ def _curves_of(
             pieces.append((from_bytes, max(0.0, piece.start_s), piece.s_per_byte))
         return tuple(pieces)
 
-    # A message of a node to itself takes the same calls, which the ping-pongs between nodes show beside the way.
+    # A message of a node to itself has the same call times, which the ping-pongs between nodes contain as well.
     between, within = segments(survey.row[cluster, cluster]), segments(survey.row[cluster])
     within = merged([(1.0, within), (-1.0, between), (1.0, curves.wire)])
     sender, message = (math.ceil(min(size, _ALL_BYTES)) for size in (survey.waits_from_bytes[0], curves.eager_bytes))
@@ -241,7 +241,7 @@ def _columns(target: Target) -> int:
 
 
 def _run_of(target: Target) -> Run:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.factorisation.evaluate import Problem as Run
 
     given = dict(target.problem.params)

@@ -116,7 +116,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
     Raises:
         UserError: The rate is not given exactly once, or a value is out of its range.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.failures.outlook import Failures
     from predictor.failures.report import HOUR_S, YEAR_S
 
@@ -128,7 +128,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
     (name,) = given
     value = getattr(request, name)
     if name == "model":
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.blocks.by_name import block_model
 
         rate_per_s = block_model(value).failure_rate_per_s
@@ -164,7 +164,7 @@ def parse_nodes(text: str) -> list[int]:
     Raises:
         UserError: The text is not of this form, or the numbers are too many or too large.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.failures.run_times import MOST_NODES
 
     try:
@@ -193,7 +193,7 @@ def run_times_from_request(request: FailuresRequest, said: Cautions) -> RunTimes
     Raises:
         UserError: The options do not fit together, or a value is wrong.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     from predictor.failures.run_times import amdahl, read_times
@@ -230,7 +230,7 @@ def _refuse_predictor_options(request: FailuresRequest) -> None:
 
 
 def _predicted(request: FailuresRequest, said: Cautions) -> RunTimes:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.options.runner import runner_from_request
     from predictor.failures.run_times import predicted
 
@@ -240,8 +240,8 @@ def _predicted(request: FailuresRequest, said: Cautions) -> RunTimes:
 
 
 def _asked(request: FailuresRequest) -> FailureQuestion:
-    """Return the runs whose times a predictor is asked for."""
-    # Imported here for a quick start: they are slow to import.
+    """Return the runs whose times a predictor gives."""
+    # Imported here because they are slow to import.
     from apps.options.settings import settings_from_request
     from predictor.failures.run_times import FailureQuestion
     from predictor.registry import predictor
@@ -274,7 +274,7 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
 
 def _say_plan(request: FailuresRequest) -> int:
     """Print what would be simulated for the predictor's evidence."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.evidence.plan import planned
 
     asked = _asked(request)
@@ -284,7 +284,7 @@ def _say_plan(request: FailuresRequest) -> int:
 
 def answer(request: FailuresRequest) -> Reply | int:
     """Return the expected times; with --dry-run say what their evidence takes, and return the exit status."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.failures.outlook import outlook
     from predictor.failures.report import as_json, as_text
 
@@ -308,7 +308,7 @@ def answer(request: FailuresRequest) -> Reply | int:
     times = run_times_from_request(request, said).repeated(request.repeat)
     outlook_found = outlook(times.nodes, times.time_s, failures, intervals, segments=request.segments)
     if request.plot is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.failures.plot import figure
 
         write_picture("--plot", request.plot, figure(outlook_found, f"{times.source}: expected time when nodes fail"))

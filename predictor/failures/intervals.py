@@ -2,7 +2,7 @@
 
 delta is the time to write a checkpoint, M the mean time between failures of all nodes together, and R the time of a
 restart; all in s, as numbers or arrays.  The intervals count work only, from the end of one checkpoint to the beginning
-of the next, and are infinite where nothing fails (M infinite).
+of the next, and are infinite if nothing fails (M infinite).
 
 J. W. Young, "A first order approximation to the optimum checkpoint interval", Comm. ACM 17 (1974), 530-531.
 J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation Computer
@@ -53,7 +53,7 @@ def exact(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
 
     The derivative of (e^((tau + delta)/M) - 1)/tau vanishes where (tau/M - 1) e^(tau/M - 1) = -e^(-1 - delta/M).
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.special import lambertw
 
     delta, M = np.broadcast_arrays(np.asarray(delta, float), np.asarray(M, float))

@@ -41,7 +41,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Arrays over the numbers of nodes; times are in s, and infinite where they exceed the range of floats."""
+    """Arrays over the numbers of nodes; times are in s, and infinite if they exceed the range of floats."""
 
     nodes: np.ndarray
     run_s: np.ndarray  # time without failures
@@ -50,7 +50,7 @@ class Outlook:
     expected_s: Mapping[str, np.ndarray]  # expected times by strategy: NO_FAILURES, SCRATCH and the intervals
 
     def best(self, strategy: str) -> int | None:
-        """Return the index of the shortest expected time, the first among equals; None where all are infinite."""
+        """Return the index of the shortest expected time, the first among equals; None if all are infinite."""
         place = int(np.argmin(self.expected_s[strategy]))
         return place if np.isfinite(self.expected_s[strategy][place]) else None
 

@@ -23,7 +23,7 @@ _CEILING = 100.0  # upper end of the time axis, as a multiple of the best expect
 
 def figure(outlook: Outlook, title: str) -> Figure:
     """Draw one line per strategy on logarithmic axes, with a circle at its best number of nodes."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(8, 4.8), layout="constrained")

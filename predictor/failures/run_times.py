@@ -113,7 +113,7 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
 
 @dataclass(frozen=True)
 class FailureQuestion:
-    """Runs whose times a predictor is asked for: equal numbers of ranks per node, nodes in even shares of clusters."""
+    """Runs whose times a predictor gives: equal numbers of ranks per node, nodes in even shares of clusters."""
 
     model: Predictor
     problem: Problem
@@ -124,7 +124,7 @@ class FailureQuestion:
     ranks_per_node: int = 1
 
     def targets(self) -> Iterator[tuple[int, Target | None]]:
-        """Yield each number of nodes with its target; None: the program refuses so many ranks."""
+        """Yield each number of nodes with its target; None: the program refuses this number of ranks."""
         for count in self.nodes:
             ranks = count * self.ranks_per_node
             placement = block(self.platform, ranks, self.ranks_per_node) if runs_on(self.problem, ranks) else None
@@ -144,7 +144,7 @@ def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
     # One at a time: a run on few nodes may be evidence for more nodes, but not for itself.
     for count, target in asked.targets():
         if target is None:
-            cautions.append(f"{count} nodes: left out: {asked.problem} does not run on so many ranks")
+            cautions.append(f"{count} nodes: left out: {asked.problem} does not run on this number of ranks")
             continue
         try:
             (answer,) = predict(asked.model, [target], Broker.of(asked.settings, [target], runner, asked.given))

@@ -148,7 +148,7 @@ def _gaussian(
 
 def _mixture_quantiles(weights: np.ndarray, means: np.ndarray, deviations: np.ndarray) -> np.ndarray:
     """Return the QUANTILES of a mixture of normal distributions."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.special import ndtr
 
     some = weights > 1e-6

@@ -2,9 +2,9 @@
 
 The Li paper's conclusion: "once a graph representation of a parallel application is mapped, load balancing can be
 applied for task distribution, to minimize the total execution time".  All computations of a process are multiplied by
-one factor, so that the flops of all processes together stay; messages stay as they are, which holds where they depend
-little on the share of the work.  Two divisions are evaluated: in proportion to the speed of each process's cores, and
-that at which computation and the time of the process's own messages add up to the same for all.
+one factor, and the total flops stay the same.  Messages do not change, which is realistic if they depend little on the
+share of the work.  Two divisions are evaluated: in proportion to the speed of each process's cores, and the one for
+which computation and message time add up to the same for all processes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Balance:
 
 
 def balance(setting: Setting, timed: TimedGraph) -> Balance | None:
-    """Return what other divisions of the work would save; None for a program that computes nothing.
+    """Return the savings of other divisions of the work; None for a program that computes nothing.
 
     Args:
         setting: The program on its target.

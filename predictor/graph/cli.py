@@ -46,7 +46,7 @@ _ON_PLATFORM = (
 
 def summary(graph: DPGraph) -> dict[str, Any]:
     """Return the number of elements of each kind, the flops and the message bytes of the graph."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.graph.graph import Element
 
     return {
@@ -133,7 +133,7 @@ def _run(request: GraphRequest) -> int:
         return _run_on_platform(request)
     said = Cautions()
     asked, recording = _recording(request, said)
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.graph.graph import graph_of
     from predictor.graph.places import places_of
 
@@ -142,12 +142,12 @@ def _run(request: GraphRequest) -> int:
     if request.elements is not None:
         graph = graph.first(request.elements)
     if request.graphml is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.graphml import write_graphml
 
         write_graphml(graph, request.graphml)
     if request.draw is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.draw import draw_graph
         from predictor.graph.shown import without_empty_messages
 
@@ -171,12 +171,12 @@ RECORDED = "recording"  # key of the cautions of the command's only recording
 
 
 def has_platform(request: GraphRequest) -> bool:
-    """Tell whether the options name a platform."""
+    """Return whether the options name a platform."""
     return request.scenario is not None or bool(request.platform)
 
 
 def _run_on_platform(request: GraphRequest) -> int:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.graph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
     from predictor.graph.on_platform import target_from_request as target_of
     from predictor.graph.timed_text import analysis_json, analysis_text, li_json, li_text
@@ -212,7 +212,7 @@ def _run_on_platform(request: GraphRequest) -> int:
 
 @dataclass(frozen=True)
 class _Folded:
-    """The program with its loops and branches, if it is asked for."""
+    """The program with its loops and branches, if requested."""
 
     lines: Sequence[str] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -221,7 +221,7 @@ class _Folded:
 def _folded(request: GraphRequest, graph: DPGraph) -> _Folded:
     if not request.folded:
         return _Folded()
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.graph.folded import folded, folded_json, folded_lines
 
     rows = folded(graph)
@@ -235,13 +235,13 @@ def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> No
     if request.elements is not None:
         graph, origin = graph.beginning(request.elements)
     if request.graphml is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.graphml import write_graphml
 
         times = analysis.node_times()
         write_graphml(graph, request.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
     if request.draw is not None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from platforms.terminal.quantities import duration
         from predictor.graph.draw import draw_graph
         from predictor.graph.shown import without_empty_messages
@@ -257,7 +257,7 @@ def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> No
         marked = [new for new, old in enumerate(origin) if old in critical]
         draw_graph(graph, request.draw, title=_title(request, str(analysis.target)), highlight=marked, notes=notes)
     if request.timeline is not None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from predictor.graph.on_platform import Analysis
         from predictor.graph.timeline import draw_timeline
 
@@ -282,7 +282,7 @@ def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
     """Return the run to record, and the number of its iterations that are recorded."""
     asked = problem_of(request)
     nranks, iterations = _checked_size(request, asked)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.neutral import neutral_platform
 
     platform = neutral_platform(nranks)
@@ -294,13 +294,13 @@ def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
 
 def _say_plan(request: GraphRequest) -> int:
     """Print what would be simulated."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.plan import Plan
 
     if given_from_request(request) is not None:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
     if has_platform(request):
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.on_platform import plan_on_platform, target_from_request
 
         return print_plan(

@@ -21,11 +21,11 @@ from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLE
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
 
-_DONE = 102  # a number of marks that apps.recording.events.Mark and predictor.dpgraph.busy do not use
+_DONE = 102  # a mark's number, unused by apps.recording.events.Mark and predictor.dpgraph.busy
 
 
 class Step(NamedTuple):
-    """A part of the critical path: a computation, or a message on its way."""
+    """A part of the critical path: a computation, or a message in flight."""
 
     instruction: int  # the computation, or the wait that the message ends
     post: int | None  # the send or receive that lets the message begin; None: a computation
@@ -169,7 +169,7 @@ def _watched(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class _Dependencies:
-    """The instructions that let each message begin, and the dates between which it is on its way."""
+    """The instructions that let each message begin, and the dates between which it is in flight."""
 
     program: Program
     sent_at: np.ndarray  # i8, by message: the instruction; -1: none

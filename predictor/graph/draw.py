@@ -1,7 +1,7 @@
 """Pictures of small DP*Graphs in the manner of the Li paper's Figures 3 and 5: one column per process, downwards.
 
-An element stands below all elements that it waits for.  The symbols are this project's own, because the paper's
-Figure 2 is a picture (predictor.graph.graph).
+An element is drawn below all elements that it waits for.  The symbols are this project's, because those of the paper's
+Figure 2 are not in its text (predictor.graph.graph).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def graph_figure(
         problem = f"the graph has {len(graph.nodes)} elements, and a picture shows at most {MOST_NODES}"
         remedy = "Draw fewer ranks or iterations, or the first elements of each process (--elements N)"
         raise UserError("drawing", problem, remedy)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     rows = _rows(graph)
@@ -88,7 +88,7 @@ def draw_graph(
     highlight: Collection[int] = (),
     notes: Mapping[tuple[int, int], str] = _NONE,
 ) -> None:
-    """Write the picture of a graph in the format that the ending of the file's name tells.
+    """Write the picture of a graph in the format given by the extension of the file's name.
 
     Args:
         graph: The graph.
@@ -125,7 +125,7 @@ def _draw_order(axes: Axes, graph: DPGraph, rows: list[int]) -> None:
 
 
 def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, target: int) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.patches import FancyArrowPatch
 
     (sender,), (receiver,) = graph.nodes[source].ranks, graph.nodes[target].ranks
@@ -144,7 +144,7 @@ def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, targ
 
 
 def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool, label: str) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.patches import FancyBboxPatch, Polygon
 
     shape, color = _STYLES[node.element]

@@ -1,9 +1,10 @@
 """Networks whose parts can be made faster: as a platform file describes them, or as messages measured them.
 
 A platform file names every link.  Messages show less: the links of each node, what a cluster and what a pair of
-clusters share, and the links found inside a cluster.  Where on its way a message spends its latency, no message shows.
-At most, each of two neighbours' links has half of the latency between them, and what joins two clusters has all that
-remains of the latency between those; at least, what a cluster shares has all of the latency between its neighbours.
+clusters share, and the links found inside a cluster.  Measurements do not show in which part a message spends its
+latency. At most, each of two neighbours' links has half of the latency between them, and the connection of two clusters
+has the rest of the latency between these; at least, a cluster's shared link has all of the latency between its
+neighbours.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class _Part:
     """A part of a measured network."""
 
     links: frozenset[str]  # names of NetworkModel.capacity_Bps
-    latency_s: Mapping[tuple[str, str], np.ndarray]  # of it on the ways that cross it, by segment of sizes
+    latency_s: Mapping[tuple[str, str], np.ndarray]  # its latency on the paths that cross it, by segment of sizes
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,8 @@ class MeasuredNetwork:
         """Return the network with a part of ``bandwidth`` times the bandwidth, and 1 / ``latency`` of its latency.
 
         The latency is the largest that the part may have, then the least; that of the whole network is known.  A path
-        that is slower than every link known on it is limited by what joins the clusters, or by a window of messages on
-        their way, which passes more often when the latency is shorter.
+        that is slower than every link known on it is limited by the connection of the clusters, or by a window of
+        messages in flight, which passes more often when the latency is shorter.
         """
         if part == WHOLE:
             return (self._with_faster(self._whole, bandwidth, latency, between=False),)
@@ -177,7 +178,7 @@ class MeasuredNetwork:
         )
 
     def _rate(self, way: DirectedPath, capacity_Bps: Mapping[str, float], old_s: float, new_s: float) -> float:
-        """Return by what the largest rate on a way is multiplied, with other capacities and another latency."""
+        """Return the factor of the largest rate on a path, with other capacities and another latency."""
         narrowest = self._narrowest_Bps(way, capacity_Bps)
         if self._explained(way):
             return narrowest / self._narrowest_Bps(way, self.model.capacity_Bps)
@@ -185,7 +186,7 @@ class MeasuredNetwork:
         return min(window, narrowest / way.bound_Bps)
 
     def _explained(self, way: DirectedPath) -> bool:
-        """Tell whether the narrowest known link of a way is as slow as the way."""
+        """Return whether the narrowest known link of a path is as slow as the path."""
         return way.bound_Bps >= _EXPLAINED * self._narrowest_Bps(way, self.model.capacity_Bps)
 
     def _narrowest_Bps(self, way: DirectedPath, capacity_Bps: Mapping[str, float]) -> float:

@@ -1,10 +1,10 @@
 """The loops and branches of a program, found again in the elements of its graph.
 
-The graph has one execution, element by element.  Here the elements of a process that follow each other again and again
-become a loop with its number of turns, loops inside loops too, and processes that do the same become one row; where
-some processes do something else than the others between elements that all of them have, that is a branch.  Elements are
-alike if they are of one kind, at one place in the program, to the same neighbour (counted from the process's own
-number) with as many bytes; segments are alike at one place, whatever they compute, and the view has their mean.
+The graph has one execution, element by element.  Here repeated sequences of elements of a process become a loop with
+its number of turns, also inside other loops, and processes that do the same become one row.  Where some processes do
+something else between elements that all of them have, that is a branch.  Elements are alike if they are of one kind, at
+one place in the program, to the same neighbour (counted from the process's own number) with as many bytes; segments at
+one place are alike regardless of their flops, and the view has the mean of these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from apps.recording.events import Mode
 from predictor.graph.graph import DPGraph, Element, Node
 
-MOST_PERIOD = 500  # longest body of a loop, in items, that is looked for
+MOST_PERIOD = 500  # longest body of a detected loop, in items
 
 
 @dataclass(frozen=True)

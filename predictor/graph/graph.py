@@ -82,7 +82,7 @@ class CriticalPath:
 
 
 NodeTime = Callable[[Node], float]  # seconds that each process of an element spends in it
-MessageTime = Callable[[Edge], float]  # seconds that a message is on its way
+MessageTime = Callable[[Edge], float]  # seconds that a message is in flight
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class DPGraph:
             kept = [row[:end] for end, row in zip(ends, kept, strict=True)]
 
     def _whole(self, at: int, present: list[set[int]], everywhere: set[int], partners: dict[int, list[int]]) -> bool:
-        """Tell whether the other parts of a node are present: the send of a receive, all members of a synchronisation.
+        """Return whether a node's other parts are present: the send of a receive, all members of a synchronisation.
 
         A send may stand alone.
         """
@@ -256,8 +256,8 @@ def component_times(
 ) -> tuple[NodeTime, MessageTime]:
     """Return Figure 4 as times of elements and of messages.
 
-    A message of n bytes takes n c1 at the send, k_b n + k_l on its way and n c2 at the receive.  A synchronisation
-    takes no time of its own: it only waits.
+    A message of n bytes takes n c1 at the send, k_b n + k_l in flight and n c2 at the receive.  A synchronisation takes
+    no time of its own: it only waits.
 
     Args:
         components: The components c1, k_b, c2 and k_l, of all messages or of each path and mode.

@@ -62,7 +62,7 @@ def write_graphml(graph: DPGraph, path: str | Path, times: Mapping[int, Mapping[
     Raises:
         UserError: The file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     # lxml's stubs do not know that None names the default namespace.
@@ -92,7 +92,7 @@ def read_graphml(path: str | Path) -> DPGraph:
     Raises:
         UserError: The file cannot be read, is not GraphML, or holds no DP*Graph; the error names file and line.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     try:
@@ -136,7 +136,7 @@ def _tag(name: str) -> str:
 
 
 def _data(parent: etree._Element, domain: str, values: Mapping[str, Any]) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     for name, value in values.items():

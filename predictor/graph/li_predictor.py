@@ -418,7 +418,7 @@ class LiPredictor:
 
 
 def is_of_modes(evidence: Evidence) -> bool:
-    """Tell whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
+    """Return whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
     plan = evidence.request.plan
     if not isinstance(plan, NetworkPlan):
         return False
@@ -436,7 +436,7 @@ def _uses(recording: Recording, mode: Mode) -> bool:
 
 @lru_cache(maxsize=16)
 def recorded_work(recording: Recording, iterations: int) -> Work:
-    """Return ``work_of``, kept for recordings that are asked for again."""
+    """Return ``work_of``, kept for recordings that are requested again."""
     return work_of(recording, iterations)
 
 

@@ -46,7 +46,7 @@ class LiTimes:
     process_s: tuple[float, ...]  # sum of each process's t_i
     path: CriticalPath
     own_s: tuple[float, ...]  # time of each node in the chain: computation, or the copy of a message
-    message_s: Mapping[tuple[int, int], float]  # time on its way of each message, by its two nodes
+    message_s: Mapping[tuple[int, int], float]  # time in flight of each message, by its two nodes
     components: Mapping[str, MessageComponents]  # by path
 
     @property
@@ -57,7 +57,7 @@ class LiTimes:
     def path_parts(self) -> list[PathPart]:
         """Return the critical path by kind and place of its elements, the longest part first.
 
-        A message on its way belongs to its receive.
+        A message in flight belongs to its receive.
         """
         time_s: defaultdict[tuple[str, str | None], float] = defaultdict(float)
         count: Counter[tuple[str, str | None]] = Counter()

@@ -161,7 +161,7 @@ def iterations_of(request: GraphRequest, target: Target) -> int:
     """Return the number of iterations to record.
 
     Raises:
-        UserError: The target has not so many.
+        UserError: The target has fewer.
     """
     if request.iterations is None:
         return iterations_to_record(target)
@@ -257,7 +257,7 @@ def analysed(
         recording: The recording, of as many ranks as the target has.
         network: The network between the target's hosts.
         expand: The graph shows the messages of collectives.
-        factor: Answer what would be if one part were so many times as fast; None: do not.
+        factor: Evaluate each part as this many times as fast; None: do not.
         balanced: Answer what other divisions of the work among the processes would save.
         cautions: Those about the network.
 
@@ -300,7 +300,7 @@ def analysed(
 
 
 def analysis_of_model(model: GraphModel, target: Target) -> Analysis:
-    """Return the graph of which a graph predictor has told the time, with its times on the target.
+    """Return the graph behind a graph predictor's time, with its times on the target.
 
     Raises:
         OutOfRange: As the model's ``predict``.

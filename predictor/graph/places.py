@@ -82,7 +82,7 @@ def _is_known(frame: _Frame) -> bool:
 
 
 def _binary(problem: Problem) -> Path | None:
-    """Return the executable that was recorded; None where there is none."""
+    """Return the executable that was recorded; None if there is none."""
     if problem.program is None:
         return kernel_program(named_kernel(problem.name))
     if problem.program.recorded or problem.program.is_python:

@@ -39,7 +39,7 @@ class ProcessTime:
     rank: int
     compute_s: float
     late_s: float  # waits for another process
-    message_s: float  # waits for a message that is on its way
+    message_s: float  # waits for a message in flight
     ended_s: float  # between its own end and that of the program
 
     @property

@@ -47,7 +47,7 @@ def analysis_text(analysis: Analysis, *, wide: bool = False) -> str:
         )
     lines += table_lines(rows, left={0}, wide=wide)
     lines += prose_lines(
-        "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the "
+        "busy: computing; waiting: for another process; message: for a message in flight; ended: before the "
         "last process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
     )
     lines += ["", *_path_lines(timed.path_parts(), timed.time_s, "T_exec", wide=wide)]
@@ -113,7 +113,7 @@ def li_text(times: LiTimes, *, iterations: int, wide: bool = False) -> str:
     lines = prose_lines(
         f"{times.target}: T_exec{part} = {duration(times.t_exec_s)}, the largest sum of a process's own times, "
         f"those of its sends and receives by the lines of their modes (sections 3.2 and 4.2); by Figure 4, with "
-        f"messages on their way, the longest chain takes {duration(times.path.time_s)} (no shared links)"
+        f"messages in flight, the longest chain takes {duration(times.path.time_s)} (no shared links)"
     )
     rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
     for name, component in times.components.items():

@@ -31,7 +31,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     Raises:
         UserError: There are more than MOST_ROWS processes.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -72,7 +72,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     axes.set_ylabel("process")
     if title:
         axes.set_title(title, fontsize=10)
-    kinds = (("computes", _COMPUTES), ("message on its way", _MESSAGE), ("waits for another process", _LATE))
+    kinds = (("computes", _COMPUTES), ("message in flight", _MESSAGE), ("waits for another process", _LATE))
     handles: list[Artist] = [Patch(facecolor=color, label=text) for text, color in kinds]
     handles += [Line2D([], [], color=_PATH, linewidth=1.6, label="critical path")]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
@@ -80,7 +80,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
 
 
 def draw_timeline(timed: TimedGraph, path: str | Path, *, title: str = "") -> None:
-    """Write the picture of ``timeline_figure`` in the format that the ending of the file's name tells.
+    """Write the picture of ``timeline_figure`` in the format given by the extension of the file's name.
 
     Args:
         timed: The graph with its times.

@@ -85,7 +85,7 @@ class Setting:
     def saved_s(self, changed: Callable[[Program], Program]) -> float:
         """Return the time of the run less that of the changed program, s.
 
-        Of more iterations than MOST_EVALUATED, the saving of each is that of the later half of so many.
+        With more iterations than MOST_EVALUATED, each saves as much as one of the later half of that number.
         """
         if self.sections is None or not self.sections.iterations:
             return self._gain_s(self.program, changed)

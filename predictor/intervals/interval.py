@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
 
 LEAST_CASES = 36  # of a predictor: fewer leave the coverage uncertain by more than sqrt(0.9 x 0.1 / 36) = 5 %
-LEAST = 1e-4  # least distance of an end of an interval from its middle, relative: nobody needs to know a time better
+LEAST = 1e-4  # least distance of an end of an interval from its middle, relative: no use needs a more precise time
 LEAST_OTHER = (
     5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
 )
-_MOST_LOOKS = 0.05  # share of looks for messages that still leaves an interval
+_MOST_POLLING = 0.05  # largest share of polls with which there is an interval
 _LEAST_OFF = 0.03  # by which measured computation of another run may be off, even if those that were timed agree
 _MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
@@ -185,18 +185,18 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
     if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
         return "calibrated with recordings that need no caution"
     if any(_polls(answer) for answer in used):
-        return "calibrated with programs that do not poll: SimGrid charges each look for a message"
+        return "calibrated with programs that do not poll: SimGrid charges each poll"
     return None
 
 
 def _polls(answer: object) -> bool:
-    """Return whether a noticeable part of the evidence are looks for messages, of which SimGrid charges each."""
+    """Return whether a noticeable part of the evidence is polling, of which SimGrid charges each call."""
     if isinstance(answer, RunRecord):
-        return answer.look_share > _MOST_LOOKS
+        return answer.polling_share > _MOST_POLLING
     if not isinstance(answer, Recording):
         return False
-    looks = sum(int((events["kind"] == Kind.LOOK).sum()) for events in answer.events)
-    return looks > _MOST_LOOKS * sum(map(len, answer.events))
+    polls = sum(int((events["kind"] == Kind.POLL).sum()) for events in answer.events)
+    return polls > _MOST_POLLING * sum(map(len, answer.events))
 
 
 def _is_doubtful(recording: Recording) -> bool:

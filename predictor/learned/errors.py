@@ -15,3 +15,7 @@ class CannotContinue(Exception):
     def __init__(self, reason: str, call: str = "", explained: int = 0):
         super().__init__(f"{call}: {reason}" if call else reason)
         self.reason, self.call, self.explained = reason, call, explained
+
+
+class TooMany(CannotContinue):
+    """Refusal: the program that is expected has more events than there is memory for."""

@@ -12,6 +12,8 @@ from predictor.learned.models import Formula, Term, exact
 
 _PRECISE = 1e-10
 _WHOLE_COEFFICIENTS = 18.0  # bits: a line with such coefficients needs no more than two values
+_MOST_SUMS = 200  # candidates
+_LEAST_UNLIKE = 3  # different rows that a sum needs
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
 
@@ -86,23 +88,36 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
         x = (by[a] * gram[b, b] - by[b] * gram[a, b]) / det
         y = (by[b] * gram[a, a] - by[a] * gram[a, b]) / det
         left = (wanted @ wanted) - x * by[a] - y * by[b]
-    near = np.flatnonzero((det > 1e-9 * gram[a, a] * gram[b, b]) & (left <= 1e-9 * (wanted @ wanted)))
+    near = np.flatnonzero((det > 1e-9 * gram[a, a] * gram[b, b]) & (left <= 1e-9 * (wanted @ wanted)))[:_MOST_SUMS]
+    unlike = _unlike_rows(matrix, a[near], b[near])
+    near, unlike = near[unlike >= _LEAST_UNLIKE], unlike[unlike >= _LEAST_UNLIKE]
     noise = 1e-9 * np.abs(values).max()
     found = []
-    for k in near[:200].tolist():
+    for k, rows in zip(near.tolist(), unlike.tolist(), strict=True):
         columns = np.column_stack([matrix[:, a[k]], matrix[:, b[k]], np.ones(len(values))])
         solved = np.linalg.lstsq(columns, values, rcond=None)[0]
         if not bool(np.all(exact(columns @ solved, values))):
             continue
         coefficients = [_neat(value) for value in solved.tolist()]
         small = max(map(coefficient_bits, coefficients)) < _SMALL_COEFFICIENTS
-        if len(np.unique(columns, axis=0)) < (3 if small else 5) or any(
-            np.abs(columns[:, :2] * solved[:2]).max(axis=0) <= noise
-        ):
+        if rows < (_LEAST_UNLIKE if small else 5) or any(np.abs(columns[:, :2] * solved[:2]).max(axis=0) <= noise):
             continue
         two = ((coefficients[0], terms[a[k]]), (coefficients[1], terms[b[k]]))
         base = coefficients[2] if abs(coefficients[2]) > _PRECISE * np.abs(values).max() else 0.0
         found.append(Formula(two, base))
+    return found
+
+
+def _unlike_rows(matrix: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the number of different rows of each pair of columns."""
+    order = np.argsort(matrix, axis=0)
+    ascending = np.take_along_axis(matrix, order, axis=0)
+    number = np.zeros(matrix.shape, np.int64)  # of each value among those of its column
+    number[1:] = np.cumsum(ascending[1:] != ascending[:-1], axis=0)
+    place = np.empty_like(number)
+    np.put_along_axis(place, order, number, axis=0)
+    both = np.sort(place[:, a] * len(matrix) + place[:, b], axis=0)
+    found: np.ndarray = 1 + (both[1:] != both[:-1]).sum(axis=0)
     return found
 
 

@@ -21,8 +21,7 @@ from predictor.dpgraph.expanding import Flat, expanded
 from predictor.dpgraph.instructions import COMPUTE, RECV, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.members import of_members
 from predictor.dpgraph.program import CODES, Program, Sections, find, first_mark, looped_once, operation_key, until_stop
-from predictor.learned.errors import CannotContinue
-from predictor.learned.generate import Part, free_bytes, generate_part
+from predictor.learned.generate import Part, check_room, generate_part
 from predictor.learned.matching import AS_SENT
 from predictor.learned.models import Formula, Notes, Numeric
 from predictor.learned.nest import Node
@@ -149,13 +148,12 @@ def fold(
         block: Number of events that are expected at a time after that, about.
     """
     communicators = short.communicators.at(nranks)
-    most_bytes, collected = free_bytes(), _Collected(nranks, timed_rank)
+    collected = _Collected(nranks, timed_rank)
+    check_room(short, nranks, communicators, event_bytes=_EVENT_BYTES, rank_bytes=_RANK_BYTES)
     ranks = range(min(first_block, nranks))
     while ranks:
         part = generate_part(short, nranks, ranks, communicators, notes)
         each = max(1.0, len(part.events) / len(ranks))
-        if nranks * (_RANK_BYTES + each * _EVENT_BYTES) > most_bytes:
-            raise CannotContinue(f"its {nranks * each:.1e} events there would not fit into {most_bytes / 1e9:.1f} GB")
         if not collected.add(ranks, part, communicators[0]):
             return None
         ranks = range(ranks.stop, min(ranks.stop + max(1, int(block / each)), nranks))
@@ -187,7 +185,7 @@ class _Collected:
         flat = until_stop(flat) if self.timed_rank is None else flat
         events, first = flat.events, flat.first[ranks.start : ranks.stop + 1]
         if (
-            np.isin(events["kind"], (Kind.PROBE, Kind.LOOK)).any()
+            np.isin(events["kind"], (Kind.PROBE, Kind.POLL)).any()
             or np.isin(events["mode"], (Mode.PUT, Mode.GET)).any()
         ):
             return False

@@ -16,7 +16,7 @@ import numpy as np
 
 from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned.axes import assumption
-from predictor.learned.errors import CannotContinue
+from predictor.learned.errors import CannotContinue, TooMany
 from predictor.learned.grids import coordinates
 from predictor.learned.learn import by_member
 from predictor.learned.matching import AS_SENT, check_matched, hashes, take_sizes_as_sent
@@ -29,6 +29,9 @@ Members: TypeAlias = tuple[tuple[int, ...], ...]  # of each communicator
 
 _OPENS = (Kind.SEND, Kind.RECV)
 _EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
+SAMPLE = 8  # ranks, from the middle, whose events show how many all ranks have
+_MESSAGES_PER_S = 4e6  # that an evaluation takes (docs/reference/growth.md)
+_MANY = 128  # times the ranks of the sample: on fewer ranks it would cost too much
 _NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 
 
@@ -45,10 +48,50 @@ def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -
             are derived apart, do not match.
     """
     communicators = structure.communicators.at(nranks)
+    if nranks >= _MANY * SAMPLE:
+        check_room(structure, nranks, communicators, event_bytes=_EVENT_BYTES)
     made = generate_part(structure, nranks, range(nranks), communicators, Notes() if notes is None else notes)
     events = tuple(made.events[begin:end] for begin, end in pairwise(made.bounds.tolist()))
     paths = tuple(symbol.path[::-1] for symbol in structure.symbols)
     return Recording(events, made.counts, communicators[0], paths=paths)
+
+
+def check_room(
+    structure: Structure,
+    nranks: int,
+    communicators: tuple[Members, np.ndarray],
+    *,
+    event_bytes: float,
+    rank_bytes: float = 0.0,
+) -> None:
+    """Check, by a few ranks, that the events of all ranks fit into the memory that is free.
+
+    Args:
+        structure: The structure of the program.
+        nranks: Number of ranks.
+        communicators: As for ``generate_part``; so are the errors.
+        event_bytes: Memory that each event takes until the program is evaluated.
+        rank_bytes: Memory that each rank takes besides.
+
+    Raises:
+        TooMany: They do not fit.
+    """
+    first = max(0, nranks // 2 - SAMPLE // 2)
+    some = range(first, min(nranks, first + SAMPLE))
+    part = generate_part(structure, nranks, some, communicators, Notes())
+    events, messages = (nranks / len(some) * count for count in (len(part.events), _sends(part.events)))
+    needed, free = nranks * rank_bytes + events * event_bytes, free_bytes()
+    if needed > free:
+        raise TooMany(
+            f"its {events:.2g} events there would take {needed / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are "
+            f"free; each evaluation of its {messages:.2g} messages would take {messages / _MESSAGES_PER_S:.2g} s"
+        )
+
+
+def _sends(events: np.ndarray) -> int:
+    """Return the number of messages that ranks send, two for each collective."""
+    kind = events["kind"]
+    return int((kind == Kind.SEND).sum() + 2 * (kind == Kind.COLLECTIVE).sum())
 
 
 class Part(NamedTuple):
@@ -196,7 +239,7 @@ class _Walk:
             part["request"] = evaluate(learned.waited, self.structure.space, rows, self.notes)
             part["op"] = learned.waits_among
             self._completed(learned.waits_for, rows.rank)
-        elif symbol.kind == Kind.LOOK:
+        elif symbol.kind == Kind.POLL:
             self._look(leaf, learned, rows, part)
         elif learned.size is not None:
             part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
@@ -327,7 +370,7 @@ class _Walk:
                 counts[one_rank - base].append(row)
         for at in (at for at, rows in enumerate(counts) if rows):
             part = events[bounds[at] : bounds[at + 1]]
-            looks = part["kind"] == Kind.LOOK
+            looks = part["kind"] == Kind.POLL
             where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
             for look, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at[at], strict=True):
                 counts[at][look] = numbers
@@ -402,6 +445,6 @@ def _operations(
                 raise CannotContinue("more operations would be waited for than were begun", f"rank {rank}")
             numbers[at] = alike[numbers[at]]
             still.remove(numbers[at])
-        elif kind == Kind.LOOK:
+        elif kind == Kind.POLL:
             looked_at.append(np.array(still, np.int64))
     return np.array(numbers, np.int64), looked_at

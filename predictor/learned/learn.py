@@ -224,7 +224,7 @@ class _Learner:
             self._learn_message(leaf, made, there, values)
         elif symbol.kind == Kind.WAIT:
             self._learn_wait(leaf, made, there, which)
-        elif symbol.kind == Kind.LOOK:
+        elif symbol.kind == Kind.POLL:
             made.tag = self._needed(there, values["tag"], "the place of its look follows no rule", leaf)
         elif symbol.kind == Kind.ELAPSE:
             made.size = self._amount(there, values["amount"], f"seconds of {symbol}")

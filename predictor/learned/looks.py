@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from apps.recording.events import Kind, Look
+from apps.recording.events import Kind, PollKind
 from predictor.learned.errors import CannotContinue
 
 _OPENS = (Kind.SEND, Kind.RECV)
@@ -23,7 +23,7 @@ def without_finds(events: np.ndarray, counts: np.ndarray) -> np.ndarray:
     Raises:
         CannotContinue: A look finds all, is another kind of look, or is not at all open operations.
     """
-    looks = np.flatnonzero(events["kind"] == Kind.LOOK)
+    looks = np.flatnonzero(events["kind"] == Kind.POLL)
     if not len(looks):
         return events
     _check(events, counts)
@@ -56,16 +56,16 @@ def without_finds(events: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _check(events: np.ndarray, counts: np.ndarray) -> None:
-    looks = events["kind"] == Kind.LOOK
+    looks = events["kind"] == Kind.POLL
     still: list[int] = []
-    regular = bool(((events["op"] == Look.EACH) & (events["mode"] == 0))[looks].all())
+    regular = bool(((events["op"] == PollKind.EACH) & (events["mode"] == 0))[looks].all())
     columns = (events[name].tolist() for name in ("kind", "request", "size_bytes"))
     for kind, number, length in zip(*columns, strict=True) if regular else ():
         if kind in _OPENS:
             still.append(number)
         elif kind == Kind.WAIT:
             still.remove(number)
-        elif kind == Kind.LOOK:
+        elif kind == Kind.POLL:
             regular &= counts[number : number + length].tolist() == still
     if not regular:
         raise CannotContinue("the program looks for messages, and its course depends on what it finds")

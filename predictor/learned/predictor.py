@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.spec.target import Target
+from platforms.terminal.progress import doing
 from platforms.wording import number_of
 from predictor.base import CallCertainty, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.dpgraph.predictors import (
@@ -29,7 +29,7 @@ from predictor.dpgraph.predictors import (
     iterations_to_record,
 )
 from predictor.learned.counts import LEAST, alike, next_counts
-from predictor.learned.errors import CannotContinue
+from predictor.learned.errors import CannotContinue, TooMany
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, problem_on, sizes_by_count
 
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
@@ -257,11 +257,13 @@ def _refusal(where: str, err: CannotContinue, problem: Problem, evidence: Sequen
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
     seen = [piece.request.target.nranks for piece in evidence]
     grid = between_neighbours([piece.recording for piece in evidence])
-    advice = list(islice(missing(seen, problem.allows, grid=grid), 1))
+    advice = [] if isinstance(err, TooMany) else list(islice(missing(seen, problem.allows, grid=grid), 1))
     for shown, count in advice:
         counts = ",".join(map(str, sorted({*seen, count})))
         remedy = f"The recordings cannot tell {shown}: try --recorded {counts}. {remedy}"
-    if not advice and not grid:
+    if isinstance(err, TooMany):
+        remedy = "Use a computer with more memory, or structural, which does not evaluate each message of its kernels"
+    elif not advice and not grid:
         no_grid = (
             "Its messages go between neighbours on no grid that is known: no further number of ranks can be advised"
         )
@@ -426,7 +428,9 @@ def _learned(
     made = [piece.recording for piece in recordings.evidence]
     try:
         merged, text = with_calls_merged(made, recordings.evidence[0].request.target.problem)
-        return learn(merged, numbers, text, dict(sizes))
+        ranks = ", ".join(str(recording.nranks) for recording in made)
+        with doing(f"learning the program from its recordings on {ranks} ranks"):
+            return learn(merged, numbers, text, dict(sizes))
     except CannotContinue as err:
         return err
 
@@ -453,11 +457,15 @@ def _generated(structure: Structure, nranks: int, lean: int, sources: _Recording
 
     short = folded(structure) if fold_it else None
     if short is not None:
-        with suppress(CannotContinue):  # an iteration may take over what the one before began
-            notes, recording = Notes(lean=lean), completed(max(made, key=lambda source: source.nranks))
+        notes, recording = Notes(lean=lean), completed(max(made, key=lambda source: source.nranks))
+        try:
             sections = fold(short, nranks, notes, recording.timed_rank)
-            if sections is not None:
-                return _Expected(recording, notes, sections)
+        except TooMany:  # three iterations have more events still
+            raise
+        except CannotContinue:  # an iteration may take over what the one before began
+            sections = None
+        if sections is not None:
+            return _Expected(recording, notes, sections)
     notes = Notes(lean=lean)
     return _Expected(completed(generate(structure, nranks, notes=notes)), notes, None)
 

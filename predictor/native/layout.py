@@ -1,4 +1,4 @@
-"""C structures of counts and arrays, made from NumPy arrays that are checked first."""
+"""C structures of counts and arrays, filled from checked NumPy arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Layout:
         self._type = type("Filled", (ctypes.Structure,), {"_fields_": fields})
 
     def filled(self, **arrays: np.ndarray) -> ctypes.Structure:
-        """Return the structure of these arrays, which stay in memory as long as it does.
+        """Return the structure of these arrays, which it keeps in memory.
 
         Raises:
             TypeError: An array is missing or unknown, or has items of another type.
@@ -59,13 +59,13 @@ class Layout:
 
 
 def _length(dimension: str) -> tuple[str, int]:
-    """Return the name of a dimension's count, "" for none, and the number that comes on top of it."""
+    """Return the name of a dimension's count ("" for none) and the number added to it."""
     name, _, added = dimension.partition("+")
     return ("", int(name)) if name.isdecimal() else (name, int(added or 0))
 
 
 def _fits(shape: tuple[int, ...], lengths: list[tuple[str, int]], counts: dict[str, int]) -> bool:
-    """Return whether a shape agrees with the counts known so far; add those that it shows."""
+    """Return whether a shape agrees with the counts known so far; add new counts."""
     if len(shape) != len(lengths):
         return False
     for length, (name, more) in zip(shape, lengths, strict=True):

@@ -11,17 +11,17 @@ from typing import Any
 from platforms.files.caching import unusable
 from platforms.simgrid.compiling import compile_once
 
-# Results have to be the same on every machine: no operation is contracted with the next one, and none is reordered.
+# Results must be the same on every machine: no fused multiply-add, no reordering of operations.
 FLAGS = ("-O3", "-flto", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC")
 NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
 
 
 @dataclass(frozen=True)
 class Library:
-    """The C files of a folder, as one library, with those of an add-on where it is there.
+    """The C files of a folder as one library, with those of an add-on if it is installed.
 
-    It is compiled when it is first needed and kept in the cache folder; it is compiled again when a file, the compiler
-    or its flags change.
+    It is compiled at first use and kept in the cache folder; it is recompiled when a file, the compiler or its flags
+    change.
     """
 
     name: str
@@ -31,16 +31,16 @@ class Library:
     def call(self, function: str, *arguments: Any) -> int:
         """Call a function and return its result, which is at least 0.
 
-        Other threads run meanwhile, but Ctrl-C has to wait for the function's end.
+        Other threads run meanwhile, but Ctrl-C takes effect only when the function ends.
 
         Args:
             function: Name of the function, which returns an int.
-            arguments: Numbers, passed as int64_t; structures, passed as pointers to them; and what ctypes passes as it
-                is.
+            arguments: Numbers, passed as int64_t; structures, passed as pointers; anything else, passed unchanged to
+                ctypes.
 
         Raises:
             UserError: The library cannot be compiled or loaded.
-            MemoryError: The function lacks memory.
+            MemoryError: The function runs out of memory.
             ValueError: The function refuses its arguments.
         """
         result: int = getattr(_loaded(self), function)(*map(_passed, arguments))
@@ -72,5 +72,5 @@ def _loaded(library: Library) -> ctypes.CDLL:
     path = library.compiled()
     try:
         return ctypes.CDLL(str(path))
-    except OSError as err:  # such as a cache folder on a file system whose files must not be executed
+    except OSError as err:  # for example on a file system mounted noexec
         raise unusable(path.parent, str(err)) from err

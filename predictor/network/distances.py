@@ -15,7 +15,7 @@ import numpy as np
 MOST_HOSTS = 64  # of a cluster whose pairs are all measured: their number grows with the square
 MOST_DISTANCES = 8  # of a cluster: latencies that differ more are not those of a few kinds of paths
 ALIKE = 0.02  # relative: exact latencies that differ by less are the same
-_SCATTERS = 20.0  # noisy latencies are the same within so many times the scatter of the ping-pongs
+_SCATTERS = 20.0  # noisy latencies are the same within this multiple of the scatter of the ping-pongs
 _LEAST_HOSTS = 3
 
 Pair = tuple[str, str]

@@ -17,7 +17,7 @@ from predictor.network.distances import Distances
 from predictor.network.shared_links import Flow, SharedCapacity, SharingExperiment, SharingTimes
 
 _EVEN = 0.1  # of a link: the most by which latencies may miss whole numbers of links
-_MOST_WAYS = 60  # number of shortest ways between two switches that are told apart
+_MOST_WAYS = 60  # number of distinguished shortest paths between two switches
 
 _SLOWED = 1.04  # a message over one link that takes this many times its time alone has shared it with a longer one
 _CLEARLY = 0.02  # of its time alone: by so much more are messages slowed down that share a link with another one
@@ -63,7 +63,7 @@ def _shortest(length: np.ndarray) -> np.ndarray:
 
 
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
-    """Tell whether exactly the messages over links of a way are slowed down, others by acknowledgements at most."""
+    """Return whether exactly the messages over links of a way are slowed down, others by acknowledgements at most."""
     over = [times for link, times in slower.items() if link in way]
     beside = [times for link, times in slower.items() if link not in way]
     if not over:
@@ -200,7 +200,7 @@ class Mesh:
             slower = dict(zip(trial.links, answer.slower[1:], strict=True))
             if trial.ends in self._unknown:
                 fitting = [way for way in self._ways[trial.ends] if _explains(way, slower)]
-                if not fitting and trial.ends in self._unlike:  # a way of its own kind: only its links are known
+                if not fitting and trial.ends in self._unlike:  # a different path: only its links are known
                     fitting = [tuple(link for link, times in slower.items() if times > _ACKNOWLEDGED)]
                 if fitting:
                     self._ways[trial.ends] = fitting

@@ -33,7 +33,7 @@ def pieces(size_bytes: np.ndarray, time_s: np.ndarray, *, tolerance: float = 3e-
     Args:
         size_bytes: The sizes, ascending.
         time_s: The time of each size, > 0.
-        tolerance: A piece goes on as long as its line meets the next point within this relative distance.
+        tolerance: A piece extends as long as its line meets the next point within this relative distance.
     """
     pieces_, since = [], 0
     while since < len(size_bytes):
@@ -58,7 +58,7 @@ def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
     exact = pieces(size_bytes, time_s)
     if sum(1 + piece.last - piece.first for piece in exact) >= _ON_LINES * len(size_bytes):
         return exact
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.probes.segments import fitted
 
     curve = fitted(size_bytes, time_s, least_per_byte_s=float(np.min(time_s / size_bytes)))

@@ -47,7 +47,7 @@ class SharedCapacity:
 class Structure(Protocol):
     """The links between the hosts of a cluster, as far as the answers so far show them."""
 
-    latencies: float  # by so many times the largest latency, its messages are to take longer than that
+    latencies: float  # its messages are to take longer than this multiple of the largest latency
 
     def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""

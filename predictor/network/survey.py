@@ -330,7 +330,7 @@ class Survey:
         self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))
 
     def _crossing_bytes(self, c: str, latencies: float) -> int:
-        """Return the size of messages in a cluster that flow for so many times its largest latency."""
+        """Return the size of messages in a cluster that flow for this multiple of its largest latency."""
         lines = [self.lines[row] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
         size = max(latencies * line[-1].start_s / line[-1].s_per_byte for line in lines)
         return int(min(max(size, _LEAST_CROSSING_BYTES), _MOST_CROSSING_BYTES))
@@ -428,7 +428,7 @@ class Survey:
 
 
 def _is_open(low: int, high: int) -> bool:
-    """Tell whether two sizes are too far apart to locate a change between them."""
+    """Return whether two sizes are too far apart to locate a change between them."""
     return high - low > max(1, _EXACT * low)
 
 

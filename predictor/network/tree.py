@@ -25,7 +25,7 @@ Mates = dict[str, set[str]]
 
 
 def is_tree(distances: Distances) -> bool:
-    """Tell whether no host is farther from another than the farther of both is from any third one."""
+    """Return whether no host is farther from another than the farther of both is from any third one."""
     kind = distances.kind
     return all(
         bool((kind <= np.maximum(kind[:, [k]], kind[[k], :]))[_others(len(kind), k)].all()) for k in range(len(kind))

@@ -62,7 +62,7 @@ class LawModel:
 
 
 def _residual(law: Law, ranks: Sequence[int], times_s: Sequence[float]) -> float | None:
-    """Return the largest relative residual; None where there are no more runs than coefficients."""
+    """Return the largest relative residual; None if there are no more runs than coefficients."""
     if len(ranks) < FEW.stop - 1:
         return None
     return max(abs(sum(law.parts(P).values()) / time_s - 1) for P, time_s in zip(ranks, times_s, strict=True))

@@ -109,7 +109,7 @@ def _ranks(target: Target) -> list[int]:
 
 
 def _allows(problem: Problem, ranks: int) -> bool:
-    """Return whether the problem runs on so many ranks and its number of iterations is known."""
+    """Return whether the problem runs on this number of ranks and its number of iterations is known."""
     if not runs_on(problem, ranks):
         return False
     try:

@@ -139,7 +139,7 @@ def answer(request: ScaleRequest) -> Scaling | int:
         check_picture("--plot", request.plot)
     question = question_from_request(request)
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         groups = [(question.settings, [target]) for target in question.targets]
@@ -220,14 +220,14 @@ def write_files(
     """
     if request.plot is None and folder is None:
         return
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.scale.picture import scale_figure
 
     figure = scale_figure(made.rows, made.grows, made.title, simulated_s)
     if request.plot is not None:
         write_picture("--plot", request.plot, figure)
     if folder is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import pandas as pd
 
         with written_into("--out", folder), doing("drawing the figures"):

@@ -56,7 +56,7 @@ class HasGraph(Protocol):
 def critical_part(model: Model, prediction: Prediction, target: Target) -> CriticalPart | None:
     """Return what holds a predicted run up; None: the model does not tell it.
 
-    A model without a graph tells at most whether the run computes or communicates longer.
+    A model without a graph shows at most whether the run computes or communicates longer.
     """
     if isinstance(model, HasGraph):
         return _of_graph(model, target)
@@ -68,7 +68,7 @@ def critical_part(model: Model, prediction: Prediction, target: Target) -> Criti
 
 
 def _of_graph(model: HasGraph, target: Target) -> CriticalPart | None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.graph.dates import critical_path
 
     sections, network = model.sections(target), model.network(target)
@@ -89,7 +89,7 @@ def _of_graph(model: HasGraph, target: Target) -> CriticalPart | None:
 
 def _parts(steps: Sequence[Step], program: Program, network: NetworkModel, target: Target) -> dict[str, float]:
     """Return the seconds of the critical path by what they are spent on."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     clusters = [target.platform.cluster_of(host).name for host in target.placement]

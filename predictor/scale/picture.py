@@ -27,7 +27,7 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str, simulated_s
         title: Title above the panels.
         simulated_s: Simulated times by the number of ranks; empty: none.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     timed = [row for row in rows if row.speed_up is not None]

@@ -102,7 +102,7 @@ def predicted(asked: Asked) -> Point:
 def points(asked: Sequence[Asked], pool: PoolOptions, names: Sequence[str]) -> list[Point | Failure]:
     """Return the prediction of each point, or why there is none.
 
-    Several are made at a time and kept in the store, from which an interrupted command goes on.  What a predictor from
+    Several are made at a time and stored; an interrupted command continues from the store.  What a predictor from
     outside the project says is not kept, because its sources are not known, and neither is what rests on computation
     that is timed; their runs are.
 

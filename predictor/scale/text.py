@@ -65,7 +65,7 @@ def sentences(rows: Sequence[Row], grows: str | None) -> Iterator[str]:
     if len(timed) > 1:
         if best is last:
             yield (
-                f"more ranks help up to {last.ranks}, the largest number asked for: {what}"
+                f"more ranks help up to {last.ranks}, the largest number in the question: {what}"
                 f"{duration(best.point.time_s)}, {gain} {significant(best.speed_up)}"
             )
         else:

@@ -33,7 +33,7 @@ def bars_figure(
         title: Title above the figure.
         labels: Names of the columns in the legend; None: those of the columns.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     if len(rows) > MOST_BARS:

@@ -60,7 +60,7 @@ def curves_figure(
         names: All varied names.
         title: Title above the panels.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     known = [
@@ -104,7 +104,7 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
         names: All varied names; they name the points.
         title: Title above the figure.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
@@ -259,7 +259,7 @@ def _refused(lines: Mapping[str, Sequence[Row]], over: str) -> list[Any]:
 
 def _entries(lines: Mapping[str, Sequence[Row]], axis: _Axis, *, simulated: bool) -> dict[str, Artist]:
     """Return the legend: an entry for each of several lines, up to _MOST_ENTRIES, and the meanings of markers."""
-    from matplotlib.lines import Line2D  # imported here for a quick start: it is slow to import
+    from matplotlib.lines import Line2D  # imported here because it is slow to import
 
     entries: dict[str, Artist] = {}
     shown = lines if 1 < len(lines) <= _MOST_ENTRIES else list(lines)[: _MOST_ENTRIES - 1] if len(lines) > 1 else ()

@@ -27,7 +27,7 @@ def place_labels(axes: Axes, markers: Sequence[tuple[float, float]] = ()) -> Non
     Starting from the topmost, each annotation moves to the nearest place to its point that is inside the axes and
     covers neither points nor labels already placed; if there is none, to the place that covers least.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.text import Annotation, Text
 
     labels = sorted((text for text in axes.texts if isinstance(text, Annotation)), key=lambda label: -label.xy[1])

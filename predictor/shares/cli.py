@@ -107,7 +107,7 @@ def _run(request: PlanSharesRequest) -> int:
     asked = asked_from_request(request)
     said = Cautions()
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         return print_plan(request, planned([(asked.settings, asked.targets)], [asked.model], truths=False))

@@ -23,12 +23,12 @@ from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened, rounds
 from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
 
-# Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
+# Relative: an experiment shows a further link if it takes longer than explained by the known links by more than this.
 _UNSHARED = 0.002
-# Relative: a link is seen that explains the end of an experiment better than this, if the others explain it worse.
+# Relative: a link is accepted if it explains the end of an experiment better than this, and better than the others.
 _SEEN = 0.02
-# Flows that share a link get rates about in inverse proportion to their round-trip times; the time of a message of this
-# size (some packets) stands for the round-trip time.
+# Flows share a link roughly in inverse proportion to their round-trip times; the time of a message of this size (a few
+# packets) is used as the round-trip time.
 _PENALTY_BYTES = 9000
 
 
@@ -36,14 +36,14 @@ _PENALTY_BYTES = 9000
 class BareNetwork:
     """A network between the hosts in use, without the effects of message sizes."""
 
-    hosts: tuple[str, ...]  # cluster by cluster
+    hosts: tuple[str, ...]  # grouped by cluster
     lines: Lines
     paths: Paths  # paths for the sizes of the experiments under load
 
     def on(self, hosts: Mapping[str, Sequence[str]]) -> BareNetwork:
         """Return the same network between other hosts of the same clusters, in the same order of clusters.
 
-        Nodes of a cluster are alike, and what their links share does not depend on their number.
+        Nodes of a cluster are alike, and the capacity of their shared links does not depend on their number.
         """
         names = tuple(host for members in hosts.values() for host in members)
         old = self.paths
@@ -81,7 +81,7 @@ def read_ground(where: HostsByCluster, measurement: Measurement) -> BareNetwork:
 
 
 class _Fit:
-    """Fit of the links one after the other: each experiment shows a link that the known links do not explain."""
+    """Fits the links one after the other: each experiment shows a link that the known links do not explain."""
 
     def __init__(self, where: HostsByCluster, lines: Lines):
         self.where, self.lines, self.experiments = where, lines, loads(where)
@@ -113,7 +113,7 @@ class _Fit:
         count = range(len(self.clusters))
         for c in count:
             self._fit_nodes(c)
-            for _ in range(2):  # each of the two fits depends on the result of the other
+            for _ in range(2):  # the two fits depend on each other
                 self.paths.capacity_Bps[self.at.inside(c)] = np.inf
                 self._fit_shared("ring", (c, c), [self.at.inside(c)])
                 self._fit_back(c)
@@ -148,7 +148,7 @@ class _Fit:
             self.paths.capacity_Bps[links] = max(rate_Bps, together_Bps) if seen else np.inf
 
     def _fit_back(self, c: int) -> None:
-        """Fit what acknowledgements take of the other direction of the nodes' links, from two opposite messages."""
+        """Fit what acknowledgements take of the opposite direction of the nodes' links, from two opposite messages."""
         flows = self._flows("both", (c, c))
         self.paths.back[c] = 0.0
         if not len(flows):
@@ -160,7 +160,7 @@ class _Fit:
     def _fit_self(self, c: int) -> None:
         """Decide whether a message of a node to itself uses the node's links.
 
-        Another message that leaves the node at the same moment shows it; without one, the rate of the message alone.
+        Another message sent by the node at the same moment shows it; without one, the rate of the message alone.
         """
         flows = self._flows("self", (c, c))
         if not len(flows):  # the only node of its cluster: a message to itself that is faster than its link avoids it
@@ -174,7 +174,7 @@ class _Fit:
         self.paths.self_shares[c] = distance_s[True] <= distance_s[False]
 
     def _fit_shared(self, name: LoadName, between: tuple[int, int] | None, links: list[int]) -> None:
-        """Give a link, in one or two directions, the capacity that explains an experiment, if it shows one.
+        """Set the capacity of a link, in one or two directions, to explain an experiment, if it shows such a link.
 
         Only messages between the clusters ``between`` count, or all messages if it is None.
         """
@@ -188,11 +188,11 @@ class _Fit:
             self.paths.capacity_Bps[links] = len(flows) * LARGE_BYTES / took_s
 
     def _fit_mixed(self, c: int) -> None:
-        """Fit the link to outside as one that messages inside a cluster use too, if these did not fill a link alone."""
+        """Fit the outside link as one also used by messages inside a cluster, if these did not fill a link alone."""
         name, link = ("mixed", self.clusters[c]), self.at.inside(c)
         if name not in self.experiments or self.paths.capacity_Bps[link] < np.inf:
             return
-        # Messages inside begin to move earlier than the others, so that the date of the last arrival counts.
+        # Messages inside start earlier than the others, so the date of the last arrival counts.
         rows = [self._row_of(message) for message in self.experiments[name]]
         end_s = (self.paths.latency_s[rows, 0] + self._measured_s(name)).max()
         others = [self.at.outside(c), *(self.at.both_ways(c, d) for d in range(len(self.clusters)) if d != c)]
@@ -213,7 +213,7 @@ class _Fit:
         return self.host[message.source], self.host[message.destination]
 
     def _measured_s(self, name: LoadName) -> np.ndarray:
-        """Return the measured times of an experiment's messages, without their latencies and without the answers."""
+        """Return the measured times of an experiment's messages, excluding latencies and answers."""
         rows = [self._row_of(message) for message in self.experiments[name]]
         on_way_s: np.ndarray = np.array(self.lines.loads_s[name]) - self.paths.latency_s[rows, 0]
         on_way_s -= self.lines.small_s[rows]
@@ -251,7 +251,7 @@ def _end_s(load: Exchange, paths: Paths, hosts: int) -> float:
 
 
 def _wide(paths: Paths) -> Paths:
-    """Return the paths for a schedule of one size: it always has size 0, so the one that is sent comes second."""
+    """Return the paths for a schedule of one size; size 0 is always present, so the sent size is second."""
     return paths._replace(
         latency_s=np.repeat(paths.latency_s, 2, axis=1), amount_bytes=np.repeat(paths.amount_bytes, 2, axis=1)
     )

@@ -31,12 +31,12 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
         all_to_all_algorithm(members, float(size_bytes.max())) if even else "linear"
         for size_bytes, even in zip(step.size_bytes, step.even, strict=True)
     }
-    if len(chosen) > 1:  # the groups' blocks lie on both sides of a threshold
+    if len(chosen) > 1:  # block sizes of the groups lie on both sides of a threshold
         chosen = {"linear"}
     phases = {"linear": _linear, "bruck": _bruck, "pairwise": _pairwise}[chosen.pop()](members)
     messages = []
     for source, destination, blocks in phases:
-        # Each member's blocks are those of the members at the distances that are sent.
+        # Each member sends the blocks of the members at these distances.
         sizes = [step.size_bytes[:, source, (source + distance) % members] for distance in blocks]
         whole = np.sum(sizes, axis=0)
         senders, receivers = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
@@ -44,8 +44,8 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
     return tuple(messages)
 
 
-# Phases of messages among members: from, to, and the distances from the sender of those whose blocks are sent, each a
-# number or an array over the messages.
+# Phases of messages among members: source, destination, and the distances from the sender of the members whose blocks #
+# are sent; each is a number or an array over the messages.
 _Phases = list[tuple[np.ndarray, np.ndarray, Sequence[np.ndarray | int]]]
 
 

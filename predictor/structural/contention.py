@@ -1,10 +1,9 @@
-"""The loads of links that messages share, and in closed form the times of messages that begin together.
+"""The loads of shared links, and closed forms for the times of messages that begin together.
 
-The times are those of the experiments under load (calibration.py) and of exchanges of very many messages: all ranks
-enter them together.  Flow i of amount a_i begins when its latency is over and when the earlier messages for which its
-sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to
-1 / p, where p are their penalties (their round-trip times).  While flow i is on its way, flow j, which overlaps it for
-o_ij seconds, moves
+They apply to the experiments under load (calibration.py) and to exchanges of very many messages, which all ranks enter
+together.  Flow i of amount a_i begins when its latency is over and when the earlier messages for which its sender waits
+have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to 1 / p, where p are
+their penalties (their round-trip times).  While flow i is active, flow j, which overlaps it for o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 
@@ -12,7 +11,7 @@ limited by its own rate, its bound b_j, and its share of the link; and
 
     T_i = max(a_i / b_i, max over links of  sum over j of w_j m_ij / C)
 
-where w is the share of its rate that a flow uses of a link (its acknowledgements use some of the other direction).  For
+where w is a flow's use of a link as a share of its rate (acknowledgements use some of the opposite direction).  For
 equal flows that share one link this is exact: n a / C.
 
 The computation is in C, in the folder ``native``.
@@ -31,25 +30,25 @@ from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
 
 LIBRARY = Library("structural", Path(__file__).with_name("native"))
-MOST_SHARED = 4  # most links of a message that are overloaded and shared between clusters
-_AT_ONCE = 1 << 18  # messages between two looks for Ctrl-C
+MOST_SHARED = 4  # largest number of overloaded links shared by clusters on the path of a message
+_AT_ONCE = 1 << 18  # messages between two checks for Ctrl-C
 
 
 class Shares(NamedTuple):
     """The effects of sharing on the messages of placements.
 
-    Links are those that clusters share, numbered from the first one on.
+    Only links shared by clusters are included, numbered from 0.
     """
 
     latency_s: np.ndarray  # f8, placements x messages
     flow_s: np.ndarray  # f8, placements x messages: time on the links, after the latency
     link: np.ndarray  # i4, placements x messages x MOST_SHARED: links that the message shares; -1: none
-    own_s: np.ndarray  # f8, as `link`: time of the link that the message takes alone
-    load_s: np.ndarray  # f8, placements x exchanges x links: time of a shared link that an exchange takes
+    own_s: np.ndarray  # f8, as `link`: time that the message alone takes on the link
+    load_s: np.ndarray  # f8, placements x exchanges x links: time that an exchange takes on a shared link
     flows: np.ndarray  # i4, as `load_s`: number of the exchange's messages on the link
     # Placements x sweeps x 2 x ranks: a rank's message of a plane, along x and along y.
     plane_s: np.ndarray  # f8, time of the message alone
-    plane_load_s: np.ndarray  # f8, time that all messages of a plane take of the most loaded link of this message
+    plane_load_s: np.ndarray  # f8, time that all messages of a plane take on the most loaded link of this message
 
 
 # The structures of native/structural.h.
@@ -112,11 +111,11 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
         paths: The network.
         hosts: The host of each rank, placements x ranks, by its number in ``paths``.
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
-        times: Find the effect on ``flow_s`` too where the recurrence does not need it, because it follows the flows.
+        times: Also compute the effect on ``flow_s`` of messages that the recurrence evaluates as flows.
 
     Raises:
-        TypeError: An array has items of another type than its description says.
-        ValueError: The arrays do not fit one another.
+        TypeError: An array has the wrong item type.
+        ValueError: The arrays do not match.
         MemoryError: There is not enough memory.
         UserError: The C files cannot be compiled.
     """
@@ -145,7 +144,7 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
 
 
 def parts(placements: int, messages: int) -> list[range]:
-    """Return the parts of the placements that are evaluated between two looks for Ctrl-C.
+    """Return the parts of the placements to evaluate between two checks for Ctrl-C.
 
     Args:
         placements: Number of placements.

@@ -1,9 +1,9 @@
-"""Messages of different steps that share links: the program as instructions, evaluated event by event.
+"""Messages of different steps that share links: evaluates the program as instructions, event by event.
 
-The recurrence follows the messages of one exchange as flows, and then those of the next one.  Where a link is full, the
-messages of ranks that are in different steps slow one another down, and those of the planes of a sweep do so too.  Then
-all steps become instructions of the ranks, and the graph's evaluation (predictor/dpgraph) shares every link among all
-messages that meet on it.
+The recurrence evaluates the messages of one exchange as flows, then those of the next one.  On a full link, however,
+messages of ranks in different steps slow one another down, as do those of different planes of a sweep.  Here all steps
+become instructions of the ranks, and the evaluation of graphs (predictor/dpgraph) shares every link among all messages
+that use it at the same time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule
 from predictor.structural.sharing_survey import EAGER, SYNCHRONOUS
 
-MOST_MESSAGES = 1 << 20  # that are followed; more take long
-TURNS = (3, 12)  # iterations that are followed before the last one; the second number if the first do not settle
+MOST_MESSAGES = 1 << 20  # that are evaluated; more take long
+TURNS = (3, 12)  # evaluated iterations before the last one; the second number if the first does not settle
 SETTLED = 5e-4  # relative: iterations that differ by at most this are alike, as in native/run.c
 _BARRIER, _BEFORE, _ITERATION, _LAST, _AFTER = range(5)  # the segments
 
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class FollowedProgram:
-    """A program whose messages are followed through all its steps.
+    """A program whose messages are evaluated together through all its steps.
 
     Args:
         schedule: The steps of the program.
@@ -52,8 +52,8 @@ class FollowedProgram:
             iterations: Number of iterations of the program, >= 1.
 
         Returns:
-            The time of the slowest rank from its own start, s; and the difference between the last two iterations
-            followed times the number of those that were not, s.
+            The time of the slowest rank from its own start, s; and the difference between the last two evaluated
+            iterations times the number of those not evaluated, s.
         """
         evaluated = None
         for most in TURNS:
@@ -117,7 +117,7 @@ def _written(schedule: Schedule, protocol: np.ndarray, *, looped: bool) -> _Writ
 
 
 def _messages(schedule: Schedule, turns: int) -> int:
-    """Return the number of messages of a program that repeats its iteration so many times before the last one."""
+    """Return the number of messages of a program with a number of iterations before the last one."""
     of_exchange = np.diff(schedule.first)
     of_sweep = 2 * schedule.shape[:, 0] * schedule.shape[:, 1] * schedule.shape[:, 3]
     total = 0
@@ -140,7 +140,7 @@ class _Part:
         self._kinds: list[np.ndarray] = [np.empty(0, np.int32)]
         none = np.empty(0, np.int64)
         self._columns: list[tuple[np.ndarray, ...]] = [(none, none, none, np.empty(0))]
-        self._steps: dict[tuple[int, int], _Part] = {}  # written before, by kind and item
+        self._steps: dict[tuple[int, int], _Part] = {}  # parts made before, by kind and item
 
     def kinds(self) -> npt.NDArray[np.int32]:
         """Return the kinds of the messages, as ``_network`` numbers them."""
@@ -219,7 +219,7 @@ class _Part:
         self._add(destination, WAIT_RECEIVED, number)
 
     def _send(self, source: np.ndarray, number: Numbers, waited: np.ndarray) -> None:
-        """Write sends, each with a wait behind it where the sender waits."""
+        """Write sends, each followed by a wait if the sender waits."""
         kept = np.stack([np.ones(len(number), bool), waited], axis=1)
         columns = (source[:, None], np.array([SEND, WAIT_SENT]), number[:, None])
         self._add(*(np.broadcast_to(column, kept.shape)[kept] for column in columns))
@@ -267,7 +267,7 @@ def _network(
         for axis, (source, destination) in enumerate(
             _axes(rank[: width * height], width, height, 1 if forward else -1)
         ):
-            to = np.array(host)  # a rank that sends nothing has a message to itself, which is never sent
+            to = np.array(host)  # a rank that sends nothing gets a message to itself that is never sent
             to[source] = host[destination]
             ends.append((host, to, schedule.plane_size[item, axis]))
     a, b, size = (np.concatenate(columns) for columns in zip(*ends, strict=True))
@@ -294,7 +294,7 @@ def _network(
 
 
 def _links(paths: Paths, a: int, b: int) -> list[tuple[int, float]]:
-    """Return the links from host a to host b and the share of each that a flow uses, as in native/way.c."""
+    """Return the links from host a to host b and a flow's use of each, as in native/way.c."""
     place, c, d = PlaceOfLinks(len(paths.cluster), len(paths.back)), int(paths.cluster[a]), int(paths.cluster[b])
     hosts = place.hosts
     if a == b:

@@ -1,7 +1,7 @@
 """Notes for this predictor in the file ``structural.toml`` in the folder of a kernel.
 
-``form = "panels"``: the kernel is followed panel by panel (predictor/factorisation), and not by declared steps.
-``refused``: why the kernel is not predicted, in words.
+``form = "panels"``: the kernel is evaluated panel by panel (predictor/factorisation) instead of by declared steps.
+``refused``: the reason, in words, why the kernel is not predicted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Notes:
 
 
 def notes(problem: Problem) -> Notes:
-    """Return the notes of a problem's kernel; those of a program, or of a kernel without the file, say nothing.
+    """Return the notes of a problem's kernel; they are empty for a program, or a kernel without the file.
 
     Raises:
         UserError: Something in the file is wrong.
@@ -48,10 +48,10 @@ def _of(name: str) -> Notes:
 
 
 def follows(problem: Problem) -> bool:
-    """Return whether a problem is followed panel by panel."""
+    """Return whether a problem is evaluated panel by panel."""
     return notes(problem).panels
 
 
 def panel_names() -> tuple[str, ...]:
-    """Return the names of the kernels that are followed panel by panel."""
+    """Return the names of the kernels that are evaluated panel by panel."""
     return tuple(name for name in kernels_with(_FILE) if _of(name).panels)

@@ -1,4 +1,4 @@
-"""A measured network as arrays: the time of a message alone between two hosts, and the links that it shares."""
+"""A measured network as arrays: the time of a single message between two hosts, and the links on its path."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class Paths(NamedTuple):
     bound_Bps: np.ndarray  # f8, by row: upper bound of one flow's rate
     penalty: np.ndarray  # f8, by row: flows share links in proportion to 1 / penalty
     capacity_Bps: np.ndarray  # f8, by link (PlaceOfLinks)
-    back: np.ndarray  # f8, by cluster: share of the other direction of its hosts' links that a flow takes
-    self_shares: np.ndarray  # bool, by cluster: messages of a host to itself use its links
+    back: np.ndarray  # f8, by cluster: use of the opposite direction of its hosts' links, as a share of the rate
+    self_shares: np.ndarray  # bool, by cluster: whether messages of a host to itself use its links
 
 
 def no_paths(cluster: np.ndarray, sizes: int) -> Paths:
-    """Return the paths of hosts between which nothing of so many sizes is sent, from the cluster of each host."""
+    """Return empty paths for a number of sizes, for hosts that send nothing, from the cluster of each host."""
     clusters = int(cluster.max()) + 1
     rows, none = np.zeros((clusters, clusters), np.int32), np.zeros((1, sizes))
     links = np.full(PlaceOfLinks(len(cluster), clusters).count, np.inf)

@@ -2,7 +2,7 @@
 
 Evidence: a run on one node per cluster, as for HCF, which shows the time of an operation on each cluster's nodes;
 messages between a few of the target's nodes, which show latency and rate of each kind of path and the shared links; and
-messages of the program's own sizes between two nodes.  No run has as many ranks as the target.  HPL is followed panel
+messages of the program's own sizes between two nodes.  No run has as many ranks as the target.  HPL is evaluated panel
 by panel instead, by an add-on (predictor/factorisation/panels.py).
 """
 
@@ -37,7 +37,7 @@ _PANELS = "predictor.factorisation.panels"  # an add-on
 
 
 class Followed(Protocol):
-    """The evidence on a program that is followed panel by panel (predictor/factorisation/panels.py)."""
+    """The evidence on a program that is evaluated panel by panel (predictor/factorisation/panels.py)."""
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """Return the predicted time of a target."""
@@ -72,7 +72,7 @@ class StructuralModel:
         return self._setting(target.problem, target.platform.content_hash).predict([target], slowdown)[0]
 
     def _setting(self, problem: Problem, platform: str) -> Setting:
-        """Return the evidence; that of an even problem also stands for uneven ones that send nothing."""
+        """Return the evidence; that of an even problem also serves uneven ones that send nothing."""
         return self.settings.get((problem, platform)) or self.settings[problem.evenly, platform]
 
     def _followed(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
@@ -112,7 +112,7 @@ def check_range(target: Target) -> None:
     where = f"{NAME}, {target.problem.on(target.nranks)}"
     if follows(target.problem):
         if not is_there(_PANELS):
-            problem = f"{target.problem.name} is followed panel by panel, and the add-on for that is not installed"
+            problem = f"{target.problem.name} is evaluated panel by panel, and the add-on for that is not installed"
             raise OutOfRange(where, problem, _RECORD)
         _panels().check_panels(target, where)
     else:
@@ -160,7 +160,7 @@ class Structural:
         return asked + _line_requests(known, ())
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return the requests for messages of the problems' own sizes, and for those that narrow down HPL's lines."""
+        """Return the requests for messages of the problems' sizes, and for those that refine HPL's lines."""
         known = _described(targets)
         asked = _line_requests(known, evidence)
         known = [t for t in known if not follows(t.problem)]
@@ -176,7 +176,7 @@ class Structural:
 
     def fit(self, evidence: Sequence[Evidence]) -> StructuralModel:
         """Return the model from all evidence."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.structural.setting import Setting
 
         networks = {_platform(e).content_hash: e for e in evidence if _is_network(e)}
@@ -210,8 +210,8 @@ def _probed(problem: Problem) -> Problem:
 
 
 def _networks(known: Sequence[Target]) -> list[Target]:
-    """Return the hosts whose network is measured, by platform: some of each cluster's, and fewer for HPL alone."""
-    # Imported here for a quick start: it is slow to import.
+    """Return the hosts whose network is measured, by platform: some of each cluster, fewer if only HPL is predicted."""
+    # Imported here because it is slow to import.
     from predictor.structural.sharing_survey import sampled
 
     together = [sampled(target) for target in one_per_platform([t for t in known if not follows(t.problem)])]
@@ -221,7 +221,7 @@ def _networks(known: Sequence[Target]) -> list[Target]:
 
 
 def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-    """Return the next requests for the lines of messages of HPL, on each platform."""
+    """Return the next requests for the lines of HPL's messages, on each platform."""
     first = {target.platform.content_hash: target for target in reversed(known) if follows(target.problem)}
     asked = []
     for key, target in first.items():
@@ -238,7 +238,7 @@ def _network_request(together: Target) -> EvidenceRequest:
 @lru_cache(maxsize=16)
 def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan:
     """Return the plan that measures the network between some hosts; programs on the same hosts share it."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.network.survey import layout
     from predictor.structural.sharing_survey import network_plan
 
@@ -247,7 +247,7 @@ def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
     """Return the request for the sizes that a problem sends on these numbers of ranks; none if it sends nothing."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.structural.schedule import sizes_to_measure
     from predictor.structural.setting import where_of
     from predictor.structural.sharing_survey import MOST_SIZES, read_lines, size_plan
@@ -269,12 +269,12 @@ def _is_probe(evidence: Evidence) -> bool:
 
 
 def _is_line(evidence: Evidence) -> bool:
-    """Tell whether evidence is on the lines of HPL's messages."""
+    """Return whether evidence is on the lines of HPL's messages."""
     return not _is_probe(evidence) and follows(evidence.request.target.problem) and not _has_loads(evidence)
 
 
 def _has_loads(evidence: Evidence) -> bool:
-    """Tell whether evidence is that of the network plan."""
+    """Return whether evidence is that of the network plan."""
     return evidence.request.plan == _network_plan(_platform(evidence), evidence.request.target.placement)
 
 

@@ -1,8 +1,8 @@
 """The steps of a program, one after the other, as recurrences over its ranks.
 
 A step maps the times at which the ranks enter it to the times at which they leave it.  A message begins when its send
-and its receive are posted (an eager message when its send is posted); those of an exchange share links as flows while
-they meet.  The steps are evaluated one after the other, in the order of the program, each for all ranks.
+and its receive are posted (an eager message when its send is posted); the messages of an exchange share links as flows.
+The steps are evaluated one after the other, in program order, each for all ranks.
 
 The evaluation is in C, in the folder ``native``.
 """
@@ -42,7 +42,7 @@ def runs(
     *,
     network: tuple[Paths, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the time of the whole program for each placement, its possible error, and for how long messages meet.
+    """Return the time of the whole program for each placement, its possible error, and how long messages compete.
 
     Args:
         schedule: The steps of the program.
@@ -51,14 +51,14 @@ def runs(
         s_per_flop: Seconds per flop, placements x ranks.
         iterations: Number of iterations of the program, >= 1.
         network: The paths and the hosts of ``share``: the messages of an exchange are flows that begin when their ranks
-            come, unless they are more than 16,384 that are not sent at once.  These, or all messages if it is None,
-            take the times of ``shares``, as if all began together.
+            arrive.  Exchanges of more than 16,384 messages that are not sent at once, or all exchanges if it is None,
+            take the times of ``shares`` instead, as if all messages began together.
 
     Returns:
         By placement, the time of the slowest rank from its own start, s; and the difference between the last two
-        iterations evaluated times the number of iterations that were not evaluated, s; and for how long messages of
-        different steps, or of different planes of a sweep, ask together for more than a link has, s, which the time
-        does not contain in full.
+        iterations evaluated times the number of iterations that were not evaluated, s; and how long messages of
+        different steps, or of different planes of a sweep, together exceed a link's capacity, s, which the time
+        includes only in part.
 
     Raises:
         TypeError: An array has items of another type than its description says.

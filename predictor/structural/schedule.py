@@ -1,4 +1,4 @@
-"""A problem's declared traffic as flat arrays, over whose steps the recurrence runs."""
+"""A problem's declared traffic as flat arrays; the recurrence runs over its steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Schedule(NamedTuple):
     flops: np.ndarray  # f8, computations x ranks
     first: np.ndarray  # i8, exchanges + 1: index of the first message of each exchange
     at_once: np.ndarray  # bool, by exchange: no send waits for the one before it
-    meanwhile: np.ndarray  # i8, by exchange: the computation, in flops, before its waits; -1: none
+    meanwhile: np.ndarray  # i8, by exchange: index of the computation before its waits; -1: none
     # By message.  Those of an exchange are in rounds: the first of every source, then the second of every source, ...
     source: np.ndarray  # i4
     destination: np.ndarray  # i4
@@ -121,7 +121,7 @@ def sizes_sent(schedules: Sequence[Schedule], *, most: int) -> list[int]:
 
 
 def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
-    """Yield the steps, with every collective replaced by the exchanges of which the MPI library makes it."""
+    """Yield the steps, with every collective replaced by the exchanges that implement it in the MPI library."""
     for step in steps:
         if isinstance(step, Collective | AllToAll):
             yield from exchanges(step, nranks)
@@ -130,7 +130,7 @@ def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
 
 
 def partners(steps: Schedule) -> list[tuple[int, int]]:
-    """Return the pairs of ranks of which the first sends to the second."""
+    """Return the pairs of ranks whose first sends to the second."""
     pairs = set(zip(steps.source.tolist(), steps.destination.tolist(), strict=True))
     for width, height, forward, _ in steps.shape.tolist():
         for a in range(width * height):

@@ -25,11 +25,11 @@ from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
 from predictor.structural.sharing_survey import MOST_HOSTS, SYNCHRONOUS, Sizes, read_sizes, reference
 
-# Share of the time from which messages of different steps are followed together; below it, the recurrence differs from
-# that by at most 0.2 %.
+# Share of the time above which messages of different steps are evaluated together; below it, the recurrence differs #
+# by at most 0.2 %.
 _MEET = 2e-3
-_MEET_MUCH = 2e-2  # from which there is a caution where there are too many to follow
-_UNSHARED = ("messages of different steps meet on full links, and are too many to follow there",)
+_MEET_MUCH = 2e-2  # share of the time that causes a caution if there are too many messages to evaluate together
+_UNSHARED = ("messages of different steps compete for full links, and are too many to be evaluated together",)
 _ALIKE = 1e-3  # relative: iterations that differ by at most this are alike
 
 
@@ -45,7 +45,7 @@ class _Plan:
 
     @cached_property
     def meeting(self) -> FollowedProgram:
-        """The program whose messages are followed through all steps."""
+        """The program whose messages are evaluated together through all steps."""
         return FollowedProgram(self.schedule, self.protocol)
 
 
@@ -87,7 +87,7 @@ class Setting:
         shares = share(plan.schedule, plan.paths, host, plan.protocol, times=False)
         network = (plan.paths, host)
         times_s, drifts_s, met_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations, network=network)
-        unshared: set[int] = set()  # placements on which messages of different steps are not followed together
+        unshared: set[int] = set()  # placements on which messages of different steps are not evaluated together
         for i in np.flatnonzero(met_s > _MEET * times_s).tolist():
             followed = plan.meeting.evaluate(plan.paths, host[i], s_per_flop[i], iterations)
             if followed is not None:
@@ -121,7 +121,7 @@ class Setting:
     ) -> Prediction:
         flags += unmeasured
         if drift_s > _ALIKE * time_s:
-            flags += ("iterations do not settle: the last ones evaluated stand for the rest",)
+            flags += ("iterations do not settle: the rest is extrapolated from the last ones evaluated",)
         return Prediction(
             time_s=time_s,
             parts={"compute_s": max(rank_s), "comm_s": time_s - max(rank_s)},
@@ -133,17 +133,17 @@ class Setting:
         )
 
     def _unmeasured(self, target: Target, steps: Schedule) -> tuple[str, ...]:
-        """Return cautions about paths that were not measured; the platform file is read for these alone."""
-        if self._platform.network is not None:  # a generated grid, whose nodes are alike by construction
+        """Return cautions about paths that were not measured; the platform file is read only for these."""
+        if self._platform.network is not None:  # nodes of a generated grid are alike by construction
             return ()
         if target.placement not in self._cautions:
             cautions = unmeasured(self._platform, target.placement, partners(steps))
-            more = f"{cautions[-1]}: dpgraph:known follows each path of the platform file" if cautions else ""
+            more = f"{cautions[-1]}: dpgraph:known models each path of the platform file" if cautions else ""
             self._cautions[target.placement] = (*cautions[:-1], *([more] if cautions else []))
         return self._cautions[target.placement]
 
     def _unseen(self, target: Target) -> tuple[str, ...]:
-        """Return the caution that links may be shared that the measured nodes of a large cluster do not fill."""
+        """Return the caution that a large cluster may share links that the measured nodes do not fill."""
         if self._ground is None or target.nranks <= MOST_HOSTS:
             return ()
         used = np.unique(
@@ -158,11 +158,11 @@ class Setting:
         ]
         if not names:
             return ()
-        return (f"a link that it takes more than {MOST_HOSTS} nodes of {', '.join(names)} to fill is not seen",)
+        return (f"shared links that only more than {MOST_HOSTS} nodes of {', '.join(names)} can fill are not detected",)
 
     @cached_property
     def _ground(self) -> BareNetwork | None:
-        """The measured network, between all hosts of the clusters of which only some were measured."""
+        """The measured network between all hosts of the clusters, only some of which were measured."""
         if self._network is None:
             return None
         measured = where_of(self._network).hosts
@@ -202,8 +202,8 @@ class Setting:
             name = self._cluster_names[int(np.flatnonzero(np.isnan(s_per_flop))[0])]
             raise OutOfRange(
                 f"structural, probe of {self._problem} on {self._platform.name}",
-                f"its rank on cluster {name} computes nothing, so that the nodes' speed is unknown",
-                "Use a predictor that follows the program's events, such as dpgraph",
+                f"its rank on cluster {name} computes nothing, so the nodes' speed is unknown",
+                "Use a predictor that evaluates the program's events, such as dpgraph",
             )
         return s_per_flop
 
@@ -228,7 +228,7 @@ class Setting:
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
         missing = f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing"
-        ground = self._ground  # sizes are not measured where it shows no rate: its reason comes first
+        ground = self._ground  # without a rate no sizes are measured: raises that reason
         if self._network is None or ground is None or self._sizes is None:
             raise ValueError(missing)
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
@@ -245,12 +245,12 @@ def ground_of(network: Evidence) -> BareNetwork:
 
 @lru_cache(maxsize=64)
 def _ground(hosts: tuple[tuple[str, tuple[str, ...]], ...], measurement: Measurement) -> BareNetwork:
-    """Return the measured network; programs on the same hosts share it, although their evidence is not the same."""
+    """Return the measured network; programs on the same hosts share it, although their evidence differs."""
     return read_ground(HostsByCluster(dict(hosts)), measurement)
 
 
 def sizes_of(network: Evidence, ground: BareNetwork, sizes: Evidence) -> Sizes:
-    """Return the effects of the sizes that were measured between two near nodes of a network."""
+    """Return the effects of the sizes measured between two near nodes of a network."""
     if sizes.request.plan is None:
         raise ValueError("evidence of an exchange comes with its plan")
     measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, LateReceive)]

@@ -1,9 +1,9 @@
-"""The messages that measure a network, and the properties of the network that their times show.
+"""The messages that measure a network, and the network properties derived from their times.
 
 The effect of the software on messages by size is assumed to be the same everywhere: it is measured between one pair of
 hosts, for the sizes that a program sends.  The properties of paths are measured with three messages on each kind of
 path: between two nodes of a cluster, between one node of each of two clusters, and from a node to itself.  Shared links
-show under load; experiments that have no link in common run at the same time.
+show under load; experiments without a common link run at the same time.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.network.survey import HostsByCluster
 
-MOST_HOSTS = 64  # of a cluster that are measured; a link that it takes more to fill is not seen
-LARGE_BYTES = 500_000  # size of messages under load
+MOST_HOSTS = 64  # measured hosts of a cluster; shared links that only more hosts can fill are not detected
+LARGE_BYTES = 500_000  # size of the messages under load
 _LINE_BYTES = (LARGE_BYTES, 2 * LARGE_BYTES)  # sizes whose times give the rate of a path
-# Distance to the neighbouring sizes whose times give the slope at a size.
+# Distance to the neighbouring sizes that give the slope at a size.
 _STEP_REL, _LEAST_STEP_BYTES = 0.02, 16
 _SLOPE_FROM_BYTES = 64  # the time of a smaller message is nearly all latency
-MOST_SIZES = 200  # most sizes that are measured; if there are more, some are left out
+MOST_SIZES = 200  # largest number of measured sizes; if there are more, some are left out
 _TIMES_LATE = 3  # delay of a late receiver, in estimated times of the message
-# Pessimistic estimate of a message's time: this times the latency of the smallest message, and this times the rate of
-# the largest.
+# Pessimistic estimate of a message's time, from multiples of the smallest message's latency and of the largest one's #
+# rate.
 _MOST_LATENCY, _LEAST_RATE = 15, 0.25
 
-LoadName = str | tuple[str, int | str]  # the part under load and, where there are several, the round or the cluster
+LoadName = str | tuple[str, int | str]  # the part under load and, if there are several, the round or the cluster
 PingPong = tuple[Exchange]
 Load = tuple[Exchange, ...]
 
 
 def sampled(together: Target) -> Target:
-    """Return a target on at most MOST_HOSTS hosts of each cluster, whose nodes are taken to be alike."""
+    """Return a target on at most MOST_HOSTS hosts of each cluster, whose nodes are assumed to be alike."""
     kept: Counter[str] = Counter()
     hosts = []
     for host in together.placement:
@@ -74,8 +74,8 @@ def loads(where: HostsByCluster) -> dict[LoadName, Load]:
     if len(clusters) > 2:
         experiments |= {("outside", c): _both_ways(where.outside(c)) for c in clusters}
     if len(clusters) > 1:
-        # The nodes of a cluster need not fill a link that they share among themselves, nor show whether their messages
-        # to one another use the link to outside.
+        # The nodes of a cluster may not fill a link they share, nor show whether messages between them use the
+        # outside link.
         experiments |= {
             ("mixed", c): (*_one_way(where.ring(c)), *_both_ways(where.outside(c)))
             for c, hosts in clusters.items()
@@ -85,7 +85,7 @@ def loads(where: HostsByCluster) -> dict[LoadName, Load]:
 
 
 def tournament(players: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Return rounds of disjoint pairs in which every two players meet once (the circle method)."""
+    """Return rounds of disjoint pairs in which every two players meet exactly once (the circle method)."""
     circle: list[str | None] = [*players, *([None] if len(players) % 2 else [])]
     rounds = []
     for _ in range(len(circle) - 1):
@@ -134,7 +134,7 @@ def read_lines(where: HostsByCluster, measurement: Measurement) -> Lines:
     rises_s = one_way_s[:, 2] - one_way_s[:, 1]
     if not (rises_s > 0).all():
         a, b = where.series[names[int(np.argmin(rises_s))]]
-        problem = f"{_LINE_BYTES[1]} bytes do not take longer than {_LINE_BYTES[0]}, so that the rate is unknown"
+        problem = f"{_LINE_BYTES[1]} bytes do not take longer than {_LINE_BYTES[0]}, so the rate is unknown"
         remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph:known, which measures nothing"
         raise OutOfRange(f"structural, messages from {a} to {b}", problem, remedy)
     return Lines(
@@ -164,21 +164,21 @@ def size_plan(platform: Platform, where: HostsByCluster, lines: Lines, sizes: Se
 
 
 def _late_us(lines: Lines, row: int, sizes: Sequence[int]) -> list[int]:
-    """Return delays after which a message of each size would long have arrived."""
+    """Return delays by which a message of each size would have arrived long before."""
     most_s = [_MOST_LATENCY * lines.small_s[row] + size / (_LEAST_RATE * lines.rate_Bps[row]) for size in sizes]
     return [int(1e6 * _TIMES_LATE * time_s) + 1 for time_s in most_s]
 
 
 def _around(size: int) -> list[int]:
-    """Return a size and, where the slope matters, one neighbour on each side."""
+    """Return a size and, if the slope matters, one neighbour on each side."""
     if size < _SLOPE_FROM_BYTES:
         return [size]
     step = max(int(_STEP_REL * size), _LEAST_STEP_BYTES)
     return [size - step, size, size + step]
 
 
-# Protocols.  BUFFERED: the sender goes on, the message waits for its receive.  EAGER: neither waits.  SYNCHRONOUS: both
-# wait for the receiver.
+# Protocols.  BUFFERED: the sender continues, the message waits for its receive.  EAGER: neither waits.  SYNCHRONOUS:
+# both wait for the receiver.
 BUFFERED, EAGER, SYNCHRONOUS = 0, 1, 2
 
 
@@ -203,7 +203,7 @@ def read_sizes(lines: Lines, name: tuple[str, str], sizes: Sequence[int], measur
         found_s = [time[0] / 2 for time in islice(times, len(around))]
         time_s[i] = found_s[len(around) // 2]
         if len(around) == 3:
-            # A steeper rise than that of the whole time is noise; of two, the larger may be a change of protocol.
+            # A rise steeper than that of the whole time is noise; of two, the larger may be a change of protocol.
             rising = [s for s in np.diff(found_s) / np.diff(around) if 0 < s <= time_s[i] / size]
             slope[i] = min(rising, default=slope[i])
             time_s[i] = np.median(found_s + slope[i] * (size - np.array(around)))

@@ -248,7 +248,7 @@ def drawn(seed: int) -> Program:
     start = max((draft.start for draft in drafts), default=0)
     least = start + 3 * period + 1
     several = sum(draft.period > 1 for draft in drafts) > 1  # the periods multiply
-    together = "sum(1, MPI_COMM_WORLD);" in steps  # else ranks may drift apart for ever
+    together = "sum(1, MPI_COMM_WORLD);" in steps  # else ranks may drift apart forever
     whole = marked or (period == 1 and start <= 1)  # unmarked iterations are found where all are of equal calls
     before = [line for draft in drafts for line in draft.before]
     after = [line for draft in drafts for line in draft.after]

@@ -35,7 +35,7 @@ def _value(text):
 
 @functools.cache
 def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=()):
-    """Return the record of so many iterations (None: all), with block mapping on the reference platform."""
+    """Return the record of a number of iterations (None: all), with block mapping on the reference platform."""
     platform = read_platform(DATA / "platform-grid-ref.xml")
     target = Target(problem(app, preset), platform, block(platform, ranks))
     spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)

@@ -1,4 +1,4 @@
-"""A Dask scheduler takes only who has a certificate of its authority; one without certificates has a caution."""
+"""A Dask scheduler accepts only clients with a certificate of its authority; without one there is a caution."""
 
 import shutil
 import subprocess
@@ -65,7 +65,7 @@ def test_only_who_has_a_certificate_of_the_authority_uses_the_workers(made):
         for files in (made.strangers, (ca, *made.strangers[1:])):
             with pytest.raises(UserError, match=f"--scheduler {address}: .*(certificate|alert|closed)"):
                 Cluster(*options(address, ",".join(files)))
-        with pytest.raises(UserError, match=r"it takes only who has a certificate\. Give --tls CA,CERT,KEY"):
+        with pytest.raises(UserError, match=r"it accepts only clients with a certificate\. Give --tls CA,CERT,KEY"):
             Cluster(address)
 
 
@@ -94,5 +94,5 @@ def test_certificates_need_a_scheduler_that_takes_them(scheduler, tls, said):
 
 
 def test_a_scheduler_without_certificates_has_a_caution():
-    assert "whoever reaches its port can run any program" in open_to_strangers(options("tcp://127.0.0.1:8786"))[0]
+    assert "anyone who reaches its port can run any program" in open_to_strangers(options("tcp://127.0.0.1:8786"))[0]
     assert open_to_strangers(options("tls://h:1", "a,b,c")) == open_to_strangers(None) == ()

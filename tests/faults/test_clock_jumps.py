@@ -23,14 +23,18 @@ from platforms.read.read import materialise
 ROOT = Path(__file__).parents[2]
 # These use the clock to tell when an entry was made, which entries are old, and which files of versions without locks,
 # when a machine was measured, when the workbench shows that a suite was queued and for how long it has run, when its
-# sessions and links end and who did what, and whether an interrupted calibration is too long ago to go on from it.
+# sessions and links end, when a place began, a message was sent, a file was removed or a view saved, and
+# who did what, and whether an interrupted calibration is too long ago to go on from it.
 MAY_ASK = {
     "apps/calibrate/machine/kept.py",
     "apps/measuring/engine.py",
     "apps/store/store.py",
     "apps/store/cli.py",
     "apps/store/payloads.py",
+    "validation/workbench/dispatch/places.py",
+    "validation/workbench/dispatch/webhooks.py",
     "validation/workbench/guard/accounts.py",
+    "validation/workbench/project/shelf.py",
     "validation/workbench/queue/states.py",
     "validation/workbench/queue/views.py",
     "validation/workbench/web/answers.py",

@@ -61,11 +61,11 @@ def test_the_network_is_measured_for_dpgraph_as_for_any_program(trace, capsys):
 
 def test_predictors_that_run_the_program_are_refused(trace, refused, capsys):
     command = ["--recording", trace, *SPEED, "--scenario", "grid4x2", "--no-store"]
-    said = "recording of halo: the evidence asked for is a run, and a recording cannot be run"
+    said = "recording of halo: the requested evidence is a run, and a recording cannot be run"
     refused(predict.main, [*command, "--predictor", "hcf"], said)
     assert predict.main([*command, "--predictor", "dpgraph:li,dpgraph:known"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "dpgraph:li: no answer recording of halo: it is of 2 ranks, and the evidence asked for is of 1" in out
+    assert "dpgraph:li: no answer recording of halo: it is of 2 ranks, and the requested evidence is of 1" in out
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ def test_a_host_file_that_cannot_be_written_is_refused_before_anything_runs(pret
 def test_a_predictor_without_evidence_does_not_stop_the_others(capsys, refused):
     # On one node of each cluster the probe of HCF would be the run itself.
     options = "--scenario grid2x1 --speeds 1,2 --app cg --class S --no-store".split()
-    refused(predict.main, [*options, "--predictor", "hcf"], "the evidence asked for is a run of the target itself")
+    refused(predict.main, [*options, "--predictor", "hcf"], "the requested evidence is a run of the target itself")
     assert predict.main([*options, "--predictor", "hcf,dpgraph:known"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "hcf: no answer " in out and "the evidence asked for is a run of the target itself" in out
+    assert "hcf: no answer " in out and "the requested evidence is a run of the target itself" in out
     assert "cg S on 2 ranks of grid2x1, dpgraph:known: " in out and "dpgraph:known: no answer" not in out
 
 

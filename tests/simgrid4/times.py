@@ -49,7 +49,7 @@ def _problems(scenario: str) -> Iterator[tuple[str, str]]:
 
 
 def _can(asked: Problem, ranks: int) -> bool:
-    """Return whether a problem can run on so many ranks.
+    """Return whether a problem can run on this number of ranks.
 
     LU needs planes of more than two points on each rank, so that class S allows up to 16 ranks.
     """

@@ -91,7 +91,7 @@ def _run(request: BackgroundComparisonRequest) -> int:
     with doing("drawing the load"):
         truths = [loaded_targets(target, asked.load, request.truths) for target in asked.targets]
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         specs = [(asked.settings, [*asked.targets]), *((asked.settings, targets) for targets in truths)]
@@ -126,7 +126,7 @@ def _run(request: BackgroundComparisonRequest) -> int:
 
 
 def _judged(asked: BackgroundQuestion, answers: Sequence[Any], times_s: Sequence[Sequence[float]]) -> list[Result]:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.background.judge import judged
 
     results = []

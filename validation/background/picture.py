@@ -16,7 +16,7 @@ _BINS = 10
 
 def judged_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: for each target its distributions, and beside them a histogram of the truths' places."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -47,7 +47,7 @@ def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: 
     Raises:
         UserError: Nothing can be drawn.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     import numpy as np
 
     from predictor.checkpoints.expectation import NO_FAILURES
@@ -76,7 +76,7 @@ def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: 
 
 
 def _not_drawn(about: str, failures: float, runs: int) -> UserError | None:
-    """Return why a case with so many expected failures in all its runs cannot be drawn; None: it can."""
+    """Return why a case with this number of expected failures in all its runs cannot be drawn; None: it can."""
     if failures < _LEAST_FAILURES:
         what = f"{failures:.2g} failures expected in {runs} runs, too few to check a mean with"
         return UserError(about, what, "Give more --runs, or a higher --failure-rate")

@@ -17,7 +17,7 @@ def drawn_parts(
     """Return for each run the times of work, of checkpoints and of restarts, s, as three columns.
 
     A run works, and writes a checkpoint after every ``interval_s`` of work except at its end.  A failure of any node
-    loses the work since the last checkpoint and begins a restart, which another failure begins anew.
+    loses the work since the last checkpoint and begins a restart; another failure restarts that.
 
     Args:
         rng: Source of the draws.

@@ -86,7 +86,7 @@ def _run(request: ClockComparisonRequest) -> int:
 
 def _plan(request: ClockComparisonRequest, grid: Grid, targets: Sequence[Target], settings: Settings) -> Plan:
     """Return the simulations of the command, apart from those of the chosen frequencies."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.plan import Other, wall_s
 
     asked = plan_from_request(request, targets, settings)
@@ -156,7 +156,7 @@ def _answer(clock_study: Study, rows: Sequence[FrequencyRow], optimal: Optimum |
 
 
 def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[FrequencyRow], Optimum | None]]) -> None:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     import pandas as pd
 
     from validation.clock.plots import write_figures

@@ -114,7 +114,7 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
 
 
 def known_runs(grid: Grid, target: Target, settings: Settings) -> list[RunSpec]:
-    """Return the runs that a comparison makes whatever is predicted.
+    """Return the runs that a comparison makes regardless of the predictions.
 
     Args:
         grid: The grid at its highest frequencies.

@@ -21,7 +21,7 @@ def frequency_figure(rows: Sequence[FrequencyRow]) -> Figure:
 
     Each cluster that is slowed alone has a line from the highest frequencies on; choices for all clusters are points.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")

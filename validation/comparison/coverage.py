@@ -42,7 +42,7 @@ def with_intervals(results: pd.DataFrame, cases: Iterable[CalibrationCase]) -> p
 
 
 def _again(row: Mapping[str, Any], calibration: Calibration | None) -> tuple[float, float]:
-    """Return the interval of a row of results; NaN where there is none."""
+    """Return the interval of a row of results; NaN if there is none."""
     time_s, nothing = row["predicted_s"], (math.nan, math.nan)
     if calibration is None or time_s is None or not time_s > 0:
         return nothing
@@ -84,13 +84,13 @@ def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def _of_part(part: pd.DataFrame) -> dict[str, Any]:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.stats import binomtest
 
-    told = part[part["interval_low_s"].notna()]
-    below = int((told["simulated_s"] < told["interval_low_s"]).sum())
-    above = int((told["simulated_s"] > told["interval_high_s"]).sum())
-    n, inside = len(told), len(told) - below - above
+    answered = part[part["interval_low_s"].notna()]
+    below = int((answered["simulated_s"] < answered["interval_low_s"]).sum())
+    above = int((answered["simulated_s"] > answered["interval_high_s"]).sum())
+    n, inside = len(answered), len(answered) - below - above
     summary: dict[str, Any] = {
         "answers": int(part["predicted_s"].notna().sum()),
         "intervals": n,
@@ -100,7 +100,7 @@ def _of_part(part: pd.DataFrame) -> dict[str, Any]:
     }
     if n:
         interval = binomtest(inside, n).proportion_ci(_CONFIDENCE, method="exact")
-        width = (told["interval_high_s"] - told["interval_low_s"]) / told["simulated_s"]
+        width = (answered["interval_high_s"] - answered["interval_low_s"]) / answered["simulated_s"]
         summary |= {"coverage": inside / n, "coverage_low": interval.low, "coverage_high": interval.high}
         summary["median_width_pct"] = 100 * float(width.median())
     return summary

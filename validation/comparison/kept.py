@@ -35,7 +35,7 @@ def read_results(path: str | Path) -> pd.DataFrame:
     Raises:
         UserError: The file cannot be read, or lacks columns.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     file = Path(path) / "results.csv" if Path(path).is_dir() else Path(path)
@@ -69,7 +69,7 @@ def rows_of_results(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _csv(text: str) -> pd.DataFrame:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     return pd.read_csv(StringIO(text), dtype={"class": str})

@@ -15,7 +15,7 @@ from validation.comparison.dataframes import records
 from validation.comparison.rows import Row, column, rows_by
 
 if TYPE_CHECKING:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
@@ -78,7 +78,7 @@ def statistics(
     >>> found.mean_abs_pct, found.median_abs_pct, found.max_abs_pct
     (20.0, 20.0, 30.0)
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     errors, answers, truths = (np.asarray(values, float) for values in (errors_pct, predicted, simulated))
@@ -107,7 +107,7 @@ def _interval(sizes: Numbers, seed: int) -> tuple[float | None, float | None]:
     mean = float(sizes.mean())
     if float(sizes.max() - sizes.min()) <= 1e-12 * mean:
         return mean, mean  # every resample has the same mean
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     rng, count = np.random.default_rng(seed), sizes.size
@@ -136,7 +136,7 @@ def _determination(predicted: Numbers, simulated: Numbers) -> float | None:
 
 def summarise(results: pd.DataFrame, *, seed: int = SEED) -> pd.DataFrame:
     """Return the rows of ``summary_rows`` as a table, with NaN for what is unknown."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     table = pd.DataFrame(summary_rows(records(results), seed=seed), columns=list(SUMMARY_COLUMNS))

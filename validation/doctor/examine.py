@@ -61,7 +61,7 @@ def examine_machine(path: str) -> list[Finding]:
     Raises:
         UserError: Its file is wrong.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.measuring.examine import examine as examine_parts
 
     machine = read_machine(path)
@@ -180,7 +180,7 @@ def _outside(module: str, system_python: str = SYSTEM_PYTHON) -> str:
 
 
 def _version(module: str) -> str:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from importlib.metadata import PackageNotFoundError, version
 
     try:

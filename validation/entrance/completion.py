@@ -30,7 +30,7 @@ class CompletionRequest(Request):
 
 
 def _run(request: CompletionRequest) -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from argcomplete.shell_integration import shellcode
 
     print(shellcode([NAME], shell=request.shell))
@@ -38,8 +38,8 @@ def _run(request: CompletionRequest) -> int:
 
 
 def complete(line: str) -> None:
-    """Answer the shell's question how the line goes on, and end the process."""
-    # Imported here for a quick start: it is slow to import.
+    """Print the completions of the line for the shell, and end the process."""
+    # Imported here because it is slow to import.
     import argcomplete
 
     parser = CommandParser(prog=NAME)

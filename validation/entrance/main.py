@@ -14,7 +14,7 @@ from validation.entrance.choosing import NAME, Chosen, choose
 
 
 def _print_version() -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from importlib.metadata import version
 
     try:
@@ -37,7 +37,7 @@ def _run(words: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks how a line goes on
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions of a line
         provided("validation.entrance.completion:complete")(os.environ["COMP_LINE"])
     words = sys.argv[1:] if argv is None else argv
     return exit_status(lambda: _run(words))

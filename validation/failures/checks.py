@@ -34,7 +34,7 @@ def probability_check(quantity: str, formula: float, *, successes: int, runs: in
     The interval is that of C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the
     case of the binomial", Biometrika 26 (1934).
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.stats import binomtest
 
     interval = binomtest(successes, runs).proportion_ci(CONFIDENCE, method="exact")
@@ -46,7 +46,7 @@ def mean_check(quantity: str, formula_s: float, times_s: npt.NDArray[np.float64]
 
     The interval assumes a normally distributed mean, which holds for the thousands of runs that are drawn.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.stats import t
 
     runs = len(times_s)

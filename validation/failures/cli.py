@@ -100,7 +100,7 @@ def _spec(request: FailuresComparisonRequest) -> RunSpec:
 
 
 def _run(request: FailuresComparisonRequest) -> int:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.cautions import target_cautions
     from validation.failures.study import drawn_checks, simulated_check
 
@@ -125,7 +125,7 @@ def _run(request: FailuresComparisonRequest) -> int:
 
 def _say_plan(request: FailuresComparisonRequest, spec: RunSpec | None) -> int:
     """Print what would be simulated: one run without failures, and those with drawn failures."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.plan import Other, Plan, wall_s
 
     if spec is None:

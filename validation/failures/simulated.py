@@ -102,7 +102,7 @@ def simulate_failing(
 
 def with_failures(xml: bytes, failure_s: Mapping[str, float]) -> bytes:
     """Return the platform file with profiles that turn each of these hosts off for good at its time, s."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.fromstring(xml)

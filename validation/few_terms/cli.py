@@ -52,7 +52,7 @@ def _answer(request: FewTermsRequest) -> Reply:
         check_picture("--picture", request.picture)
     evidence, further = _numbers("--evidence", request.evidence), _numbers("--nodes", request.nodes)
     columns = tuple(word.strip() for word in request.series.split(",") if word.strip())
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from validation.few_terms.judge import judged
     from validation.few_terms.picture import series_figure
     from validation.few_terms.report import as_json, as_rows, as_text

@@ -18,7 +18,7 @@ _PREDICTED, _NAIVE = "#D55E00", "#7b8794"
 
 def series_figure(table: Table, outcome: Outcome) -> Figure:
     """Return the figure; of very many series the first ones."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -42,7 +42,7 @@ def series_figure(table: Table, outcome: Outcome) -> Figure:
 
 
 def _panel(axis: Any, table: Table, rows: list[Judged]) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     name, evidence = rows[0].name, rows[0].evidence

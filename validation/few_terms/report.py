@@ -15,11 +15,11 @@ def as_text(outcome: Outcome, *, wide: bool = False) -> str:
     """Return what the command prints."""
     lines = table_lines([_HEADINGS, *(_cells(row) for row in outcome.judged)], left={0, 1, 9}, wide=wide)
     lines.append("low, high: 90 % interval; *: not in it; naive: error of the largest evidence, divided")
-    told = summary(outcome.judged)
-    if told is not None:
+    totals = summary(outcome.judged)
+    if totals is not None:
         lines.append(
-            f"{number_of(told.rows, 'measured row')}: median error {told.median_error:.1%} (naive "
-            f"{told.naive_median_error:.1%}), largest {told.largest_error:.1%}, {told.within} in the interval"
+            f"{number_of(totals.rows, 'measured row')}: median error {totals.median_error:.1%} (naive "
+            f"{totals.naive_median_error:.1%}), largest {totals.largest_error:.1%}, {totals.within} in the interval"
         )
     lines += [f"{', '.join(filter(None, name))}: no prediction: {reason}" for name, reason in outcome.refused]
     return "\n".join(lines)
@@ -57,9 +57,9 @@ def as_rows(outcome: Outcome, columns: tuple[str, ...]) -> list[dict[str, Any]]:
 
 def as_json(outcome: Outcome, columns: tuple[str, ...]) -> dict[str, Any]:
     """Return everything as JSON values."""
-    told = summary(outcome.judged)
+    totals = summary(outcome.judged)
     return {
         "runs": as_rows(outcome, columns),
-        "summary": None if told is None else vars(told),
+        "summary": None if totals is None else vars(totals),
         "refused": [{"series": list(name), "reason": reason} for name, reason in outcome.refused],
     }

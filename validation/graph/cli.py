@@ -1,7 +1,7 @@
 """Simulate a program, and show its graph's times, critical path and gains beside the simulated ones.
 
-The prediction is that of gridval graph.  With --what-if, the first links, nodes and clusters of the table
-are simulated too, on a platform where they are so many times as fast.
+The prediction is that of gridval graph.  With --what-if, the first links, nodes and clusters of the table are simulated
+too, on a platform where they are faster by that factor.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _check(request: GraphComparisonRequest) -> int:
 
 def _run(request: GraphComparisonRequest) -> int:
     rows = _check(request)
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.graph.on_platform import analysis, recorded, settings_of, target_from_request
     from predictor.graph.timed_text import analysis_json
     from validation.graph.compare import compared, simulation
@@ -100,7 +100,7 @@ def _run(request: GraphComparisonRequest) -> int:
 
 
 def _print_plan(request: GraphComparisonRequest, target: Target, rows: int) -> int:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.plan import Other, wall_s
     from predictor.graph.on_platform import iterations_of, plan_on_platform, settings_of
 

@@ -63,7 +63,7 @@ def compared(
 
 
 def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) -> Simulate:
-    """Return the function that simulates so many iterations of a spec's program on any target, with the recorder.
+    """Return the function that simulates a number of iterations of a spec's program on any target, with the recorder.
 
     Args:
         spec: The run, whose target is replaced.

@@ -91,9 +91,9 @@ def _links(target: Target, network: Network, part: str) -> frozenset[str]:
 
 
 def _only_on(links: Mapping[tuple[str, str], frozenset[str]], crossing: frozenset[tuple[str, str]]) -> frozenset[str]:
-    """Return the links on the ways of all these pairs, there or back, and of no others; none where there are no others.
+    """Return the links on the ways of all these pairs, there or back, and of no others; none if there are no others.
 
-    Without other pairs the links of two nodes cannot be told apart.
+    Without other pairs the links of two nodes cannot be distinguished.
     """
     others = [names for pair, names in links.items() if pair not in crossing]
     crossed = [names | links[pair[::-1]] for pair, names in links.items() if pair in crossing]

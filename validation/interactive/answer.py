@@ -35,7 +35,7 @@ class Shown:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every list of objects in the answer as a DataFrame, the one with most rows first."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import pandas as pd
 
         made = {name: pd.json_normalize([_flat(row) for row in rows]) for name, rows in _lists(self._json(), "")}
@@ -67,7 +67,7 @@ class Shown:
         Raises:
             UserError: There is no such table or column, or no column of numbers.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from validation.interactive.drawing import drawn
 
         return drawn(self.table(table), *_axes(self.table(table), x, y), title=self.verb)

@@ -31,7 +31,7 @@ class IntervalsRequest(JsonOption, WideOption):
     cases: str | None = option(
         None,
         "FILE.csv",
-        "make the intervals anew, from the calibration cases in this file (--write-cases) instead of those told "
+        "make the intervals again, from the calibration cases in this file (--write-cases) instead of those shown "
         "when the predictions were made",
     )
     write_cases: str | None = option(None, "FILE.csv", "write these results as calibration cases, with their features")
@@ -39,7 +39,7 @@ class IntervalsRequest(JsonOption, WideOption):
 
 
 def _run(request: IntervalsRequest) -> int:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     import pandas as pd
 
     from validation.comparison.coverage import coverage, with_intervals

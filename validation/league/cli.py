@@ -88,7 +88,7 @@ def _mappings(request: LeagueRequest) -> list[str]:
 
 def run(request: LeagueRequest) -> int:
     """Rank the predictors, and print; return the exit status."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.ranking.evidence_costs import EvidenceCosts
 
     fail_above = limit_from_request(request)

@@ -113,7 +113,7 @@ def sweep_from_request(request: MapRequest) -> Sweep:
     Raises:
         UserError: The options do not fit together.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.map.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
 
     if request.mapping not in MAPPINGS:
@@ -155,7 +155,7 @@ def run(request: MapRequest) -> int:
     """Sweep over networks and efficiencies, and print the errors; return the exit status."""
     models = predictors_from_request(request)
     sweep = sweep_from_request(request)
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from validation.map.output import MapOutput
     from validation.map.sweep import cases, results_table
 

@@ -31,7 +31,7 @@ def error_map(results: pd.DataFrame) -> pd.DataFrame:
 
     The last piece extends to 1, no communication.  The ranks are those of all cases of the app and predictor.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     usable = results[results["error_pct"].notna() & results["predicted_compute_share"].notna()]

@@ -24,7 +24,7 @@ def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None 
     The share has a logit axis, the error a logarithmic one.  Horizontal lines are drawn at LIMITS_PCT and, if known,
     at the published mean error.  For each network a line joins the means over the scenarios of a step.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     rows = results[(results["app"] == app) & results["error_pct"].notna()]
@@ -65,7 +65,7 @@ def _drawn(shares: Iterable[float], errors_pct: Iterable[float]) -> tuple[list[f
 
 
 def _axes(axes: Axes, shares: pd.Series[float]) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("logit")

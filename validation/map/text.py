@@ -124,9 +124,9 @@ def _percent(share: float) -> str:
 
 def coverage_text(results: pd.DataFrame) -> str | None:
     """Return a line on how many errors lie in the range of the project's map; None: the map gave no ranges."""
-    told = results[results["in_range"].notna()]
-    if told.empty:
+    ranged = results[results["in_range"].notna()]
+    if ranged.empty:
         return None
-    inside = told.groupby("predictor", sort=False)["in_range"].agg(["sum", "count"])
+    inside = ranged.groupby("predictor", sort=False)["in_range"].agg(["sum", "count"])
     by_name = [f"{name} {100 * row['sum'] / row['count']:.0f} % of {row['count']}" for name, row in inside.iterrows()]
     return "\n".join(prose_lines(f"inside the range that the map of this project gives: {', '.join(by_name)}"))

@@ -36,7 +36,7 @@ class MeasuredRequest(ProgramOptions, ComputeOptions, JsonOption):
         "LIST",
         "runs that are evidence, by their nodes or as RANKS@NODES; the others are judged (default: %(default)s)",
     )
-    apart: str = option("", "LIST", "runs whose errors are told apart, in the same form (default: none)")
+    apart: str = option("", "LIST", "runs whose errors are reported separately, in the same form (default: none)")
     out: str | None = option(None, "FILE.csv", "write a row per run there")
     picture: str | None = option(None, "FILE", "draw the times there (.png, .svg, .pdf)")
 
@@ -46,7 +46,7 @@ def _run(request: MeasuredRequest) -> int:
         check_writable("--out", request.out)
     if request.picture is not None:
         check_picture("--picture", request.picture)
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from validation.measured.judge import judged
     from validation.measured.picture import runs_figure
     from validation.measured.report import as_json, as_rows, as_text

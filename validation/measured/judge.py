@@ -29,7 +29,7 @@ from validation.series.series import Series
 LEFT_OUT, JUDGED, APART, OTHER_CLASS = "left out", "judged", "apart", "other class"
 ROLES = {
     JUDGED: "predicted from the evidence",
-    APART: "predicted from the evidence, told apart",
+    APART: "predicted from the evidence, reported separately",
     OTHER_CLASS: "predicted from the evidence, which has none of this class",
     LEFT_OUT: "evidence, predicted from the rest of it",
 }
@@ -133,15 +133,15 @@ def judged(
 
 def summaries(judgements: Sequence[Judged]) -> dict[str, Summary]:
     """Return the errors by role, in the order of ROLES; roles without a prediction are left out."""
-    told = {}
+    by_role = {}
     for role in ROLES:
         of_role = [judgement for judgement in judgements if judgement.role == role and judgement.prediction is not None]
         if of_role:
             errors = [abs(judgement.error) for judgement in of_role if judgement.error is not None]
             inside = [judgement.within for judgement in of_role if judgement.within is not None]
             within = sum(inside) if inside else None
-            told[role] = Summary(len(of_role), float(np.median(errors)), max(errors), within)
-    return told
+            by_role[role] = Summary(len(of_role), float(np.median(errors)), max(errors), within)
+    return by_role
 
 
 @dataclass(frozen=True)

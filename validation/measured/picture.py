@@ -15,7 +15,7 @@ _COLOURS = {LEFT_OUT: "#666666", JUDGED: "#D55E00", APART: "#0072B2", OTHER_CLAS
 _LABELS = {
     LEFT_OUT: "evidence, predicted from the rest",
     JUDGED: "judged",
-    APART: "told apart",
+    APART: "reported separately",
     OTHER_CLASS: "evidence of another class only",
 }
 _ACROSS = 2
@@ -23,7 +23,7 @@ _ACROSS = 2
 
 def runs_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: measured times as dots, predictions with their intervals beside them."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -22,10 +22,10 @@ def as_text(judgements: Sequence[Judged]) -> str:
             rows += [Group(f"{role}: {meaning}"), *(_cells(judgement) for judgement in of_role)]
     lines = table_lines(rows, left={0, 1, 9})
     lines.append(f"low, high: {COVERAGE:.0%} interval of a single run, by the scatter of equal runs; *: not in it")
-    for role, told in summaries(judgements).items():
-        within = "" if told.within is None else f", {told.within} in the interval"
-        errors = f"median error {told.median_error:.1%}, largest {told.largest_error:.1%}"
-        lines.append(f"{role}: {number_of(told.runs, 'run')}, {errors}{within}")
+    for role, totals in summaries(judgements).items():
+        within = "" if totals.within is None else f", {totals.within} in the interval"
+        errors = f"median error {totals.median_error:.1%}, largest {totals.largest_error:.1%}"
+        lines.append(f"{role}: {number_of(totals.runs, 'run')}, {errors}{within}")
     filled = {(one.run.ranks, one.run.nodes): one.filled for one in judgements if one.filled is not None}
     lines += [
         f"{ranks} ranks on {nodes} nodes fill {used} of them: other programs take as long on another number of nodes"
@@ -82,7 +82,7 @@ def _row(judgement: Judged) -> dict[str, Any]:
 
 def as_json(judgements: Sequence[Judged]) -> dict[str, Any]:
     """Return everything as JSON values."""
-    told = {
+    totals = {
         role: {
             "runs": summary.runs,
             "median_error": summary.median_error,
@@ -91,4 +91,4 @@ def as_json(judgements: Sequence[Judged]) -> dict[str, Any]:
         }
         for role, summary in summaries(judgements).items()
     }
-    return {"runs": as_rows(judgements), "summary": told}
+    return {"runs": as_rows(judgements), "summary": totals}

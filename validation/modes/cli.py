@@ -16,6 +16,7 @@ from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from platforms.files.writing import usable_folder, written_into
+from platforms.options import PlatformOptions, platform_from_request
 from validation.modes.machines import CLUSTERS
 
 _DEFAULT = "li-1"
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModesRequest(OutOption, JsonOption, WideOption, RunnerOptions, DryRunOption):
+class ModesRequest(PlatformOptions, OutOption, JsonOption, WideOption, RunnerOptions, DryRunOption):
     """Request of ``gridval platform modes``."""
 
     out_files: ClassVar[str] = "tables (CSV) and figures (PNG, SVG)"
 
     cluster: str | None = option(None, "NAME", f"{' or '.join(CLUSTERS)} (default: {_DEFAULT})", parse=str.lower)
+    machine: str | None = option(
+        None, "FILE.toml", "instead: the lines of the real machine that this file describes (docs/programs/machines.md)"
+    )
     paper: bool = option(
         False,
         help="instead: the paper's Tables 2 to 4 beside ours, for both machines, and Figures 6 and 7 (IS on li-1), "
@@ -41,6 +45,8 @@ class ModesRequest(OutOption, JsonOption, WideOption, RunnerOptions, DryRunOptio
 def _run(request: ModesRequest) -> int:
     if request.paper:
         return _run_paper(request)
+    if request.machine is not None or request.scenario is not None or request.platform:
+        return _run_anywhere(request)
     cluster = _DEFAULT if request.cluster is None else request.cluster
     if cluster not in CLUSTERS:
         raise UserError(f"--cluster {cluster}", "not a machine of the Li paper", nearest(cluster, CLUSTERS))
@@ -62,6 +68,38 @@ def _run(request: ModesRequest) -> int:
     if folder is not None:
         _write(done, folder)
     print(json.dumps({**study_json(done), "cautions": said.lines()}) if request.json else study_text(done))
+    return 0
+
+
+def _run_anywhere(request: ModesRequest) -> int:
+    """Measure the lines of any platform, in simulation, or of a real machine."""
+    for name in ("cluster", "out"):
+        if getattr(request, name) is not None:
+            raise UserError(f"--{name}", "goes with the clusters of the paper", "Leave it out")
+    # Imported here for a quick start: they are slow to import.
+    from apps.machines.machine_file import read_machine
+    from apps.machines.machine_platform import machine_platform
+    from apps.runs.plan import Plan
+    from validation.modes.anywhere import anywhere, anywhere_json, anywhere_text, plans
+
+    machine = None
+    if request.machine is None:
+        platform = platform_from_request(request)
+    elif request.scenario is not None or request.platform:
+        raise UserError("--machine", "does not go with a platform", "Drop one")
+    else:
+        machine = read_machine(request.machine)
+        platform = machine_platform(machine)
+    asked = [plan.under((), machine) for plan in plans(platform)]
+    if request.dry_run:
+        return print_plan(request, Plan(experiments=tuple(asked)))
+    said = Cautions()
+    with runner_from_request(request, cautions=said) as runner:
+        made = anywhere(platform, platform.name, lambda plan: runner.measure(plan.under((), machine)))
+    if request.json:
+        print(json.dumps({**anywhere_json(made), "cautions": said.lines()}))
+    else:
+        print(anywhere_text(made, wide=request.wide))
     return 0
 
 
@@ -101,7 +139,8 @@ COMMAND = Command(
     ModesRequest,
     _run,
     "Simulate one message in each of MPI's send modes on a machine of the Li paper, fit its lines to "
-    "the simulated times, and report their errors for longer and shorter messages.",
+    "the simulated times, and report their errors for longer and shorter messages; or fit the lines of any platform or "
+    "real machine.",
     status=exit_status,
 )
 main = COMMAND.main

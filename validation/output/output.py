@@ -82,7 +82,7 @@ class Output(SeriesOutput):
         return self._note if self._decision_costs is None else self._decision_costs.witness
 
     def _note(self, answer: Answer, truth: RunRecord, result: Result) -> None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.answers.use import cores_note, slowest_cluster_note
 
         if not truth.compute_s:  # a time from a file says nothing of the ranks
@@ -101,7 +101,7 @@ class Output(SeriesOutput):
 
     def results(self) -> pd.DataFrame:
         """Return the results so far, one row per prediction, with the columns of comparison.compare.Result."""
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         import pandas as pd
 
         from validation.comparison.compare import COLUMNS
@@ -142,7 +142,7 @@ class Output(SeriesOutput):
             return json.dumps({**shown, **ranked, "cautions": self.cautions.lines()})
         parts = []
         if self._decision_costs is None and self.rows:
-            # Imported here for a quick start: it is slow to import.
+            # Imported here because it is slow to import.
             from validation.presentation.tables import results_text, summary_text
 
             parts.append(results_text(self.rows, energy=self._energy, wide=self.wide))
@@ -150,7 +150,7 @@ class Output(SeriesOutput):
         if league:
             parts.append(provided(_LEAGUE).league_text(league, wide=self.wide))
         if self._decision_costs is None and self.rows:
-            # Imported here for a quick start: they are slow to import.
+            # Imported here because they are slow to import.
             from validation.presentation.coverage_text import interval_sentence
             from validation.presentation.sentences import closing_sentences
 
@@ -160,7 +160,7 @@ class Output(SeriesOutput):
         return "\n\n".join(filter(None, parts))
 
     def _write(self, summary: Sequence[Row], league: Mapping[str, pd.DataFrame], folder: Path) -> None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import pandas as pd
 
         results = self.results()
@@ -168,7 +168,7 @@ class Output(SeriesOutput):
             write_csv(results, folder / "results.csv")
             write_csv(pd.DataFrame(summary, columns=list(SUMMARY_COLUMNS)), folder / "summary.csv")
             if self._figures:
-                # Imported here for a quick start: it is slow to import.
+                # Imported here because it is slow to import.
                 from validation.presentation.plots import write_figures
 
                 with doing("drawing the figures"):

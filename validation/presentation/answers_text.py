@@ -19,7 +19,7 @@ def name_of_times(targets: Sequence[Sequence[Row]]) -> str:
 
 
 def answers_lines(results: Sequence[Row]) -> list[str]:
-    """Return a line for each simulated target; none where they are many, measured, or of several networks or sizes.
+    """Return a line for each simulated target; none if they are many, measured, or of several networks or sizes.
 
     The interval is the narrowest of its predictions'.
 

@@ -47,7 +47,7 @@ def refusal_lines(results: Sequence[Row]) -> list[str]:
     """
     refused = [row for row in results if row["predicted_s"] is None]
     cases = Counter(row["predictor"] for row in results)
-    told: dict[str, list[str]] = {}
+    names_by_text: dict[str, list[str]] = {}
     for (name,), rows in rows_by(refused, "predictor").items():
         reasons: dict[str, list[str]] = {}
         for row in rows:
@@ -55,8 +55,8 @@ def refusal_lines(results: Sequence[Row]) -> list[str]:
             reasons.setdefault(kind_of(said), []).append(said)
         where = "" if len(rows) == cases[name] else f" on {len(rows)} of {number_of(cases[name], 'target')}"
         more = "" if len(reasons) == 1 else f" (the first of {len(reasons)} reasons)"
-        told.setdefault(f"no answer{where}{more}: {merged(next(iter(reasons.values())))}", []).append(name)
-    texts = (f"{listed(names)}: {text}" for text, names in told.items())
+        names_by_text.setdefault(f"no answer{where}{more}: {merged(next(iter(reasons.values())))}", []).append(name)
+    texts = (f"{listed(names)}: {text}" for text, names in names_by_text.items())
     return [line for text in texts for line in prose_lines(text, indent="  ", first="")]
 
 

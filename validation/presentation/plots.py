@@ -16,7 +16,7 @@ from platforms.plotting.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.numbering import predictor_numbers
-from validation.presentation.tables import told_apart_by, truth_name
+from validation.presentation.tables import distinguishing_columns, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ def results_figure(
         quantity: What to plot.
         numbers: The number of each predictor, which gives its style; None: its place in these results.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     rows = results[results["app"] == app]
@@ -79,7 +79,7 @@ def results_figure(
 
 def overview_figure(results: pd.DataFrame, quantity: Quantity = TIMES) -> Figure:
     """Plot small multiples: a panel for each app, with one legend for all."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     apps = list(dict.fromkeys(results["app"]))
@@ -116,7 +116,7 @@ def _draw(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Mapping[s
     single = _cases(rows) == 1
     names = list(dict.fromkeys(_network(name) for name in rows["network"]))
     if single:
-        names[:0] = case_labels(rows.iloc[:1], told=("scenario", "ranks"))[0].split("\n")
+        names[:0] = case_labels(rows.iloc[:1], always=("scenario", "ranks"))[0].split("\n")
         _draw_single(axes, rows, quantity, numbers)
     else:
         _draw_cases(axes, rows, quantity, numbers)
@@ -155,7 +155,7 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
             offset + lines["place"], lines[quantity.predicted].astype(float), color=color, marker=marker,
             linestyle=style, linewidth=1, markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
         )  # fmt: skip
-    _name_cases(axes, case_labels(cases, told=("scenario", "ranks")))
+    _name_cases(axes, case_labels(cases, always=("scenario", "ranks")))
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")
     label_decades(axes.yaxis)
@@ -200,13 +200,13 @@ def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     )
 
 
-def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -> list[str]:
+def case_labels(cases: pd.DataFrame, *, always: tuple[str, ...] = ("scenario",)) -> list[str]:
     """Return a label for every row.
 
-    The label has the columns ``told`` and those of CASE_COLUMNS that differ between rows of one scenario and app.
+    The label has the columns ``always`` and those of CASE_COLUMNS that differ between rows of one scenario and app.
     """
-    differing = told_apart_by(records(cases), CASE_COLUMNS)
-    wanted = [name for name in CASE_COLUMNS if name in told or name in differing]
+    differing = distinguishing_columns(records(cases), CASE_COLUMNS)
+    wanted = [name for name in CASE_COLUMNS if name in always or name in differing]
     form = {"network": _network, "ranks": "{} ranks".format, "efficiency": "efficiency {:.3g}".format}
     texts = [cases[name].map(form.get(name, str)) for name in wanted]
     return ["\n".join(parts) for parts in zip(*texts, strict=True)]

@@ -107,7 +107,7 @@ def _grouped_lines(results: Sequence[Row], columns: Mapping[str, Column], *, bef
     """
     if not results:
         return []
-    differing = told_apart_by(results, ("mapping", "efficiency"))
+    differing = distinguishing_columns(results, ("mapping", "efficiency"))
     rows: list[Sequence[str | Cell] | Group] = [("program", "predictor", *columns)]
     blank = [""] if before else []
     titles = [_title(row, differing) for row in results]
@@ -147,7 +147,7 @@ def _wide_lines(results: Sequence[Row], notes: Notes, *, energy: bool) -> list[s
     columns: dict[str, Column] = {
         "scenario": column(results, "scenario"),
         "app": column(results, "app"),
-        **{name: [str(row[name]) for row in results] for name in told_apart_by(results)},
+        **{name: [str(row[name]) for row in results] for name in distinguishing_columns(results)},
         "predictor": column(results, "predictor"),
         "probe T_cp s": formatted("probe_cp_s", "{:.4g}"),
         "probe T_cm s": formatted("probe_cm_s", "{:.4g}"),
@@ -229,7 +229,7 @@ def summary_text(
     return "\n".join(["Absolute errors, %", "", *lines])
 
 
-def told_apart_by(results: Iterable[Row], names: Sequence[str] = _CASE_COLUMNS) -> list[str]:
+def distinguishing_columns(results: Iterable[Row], names: Sequence[str] = _CASE_COLUMNS) -> list[str]:
     """Return those columns of ``names`` that differ between lines of one scenario and app."""
     alike = rows_by(results, "scenario", "app").values()
     return [name for name in names if any(len(distinct(rows, name)) > 1 for rows in alike)]
@@ -241,7 +241,7 @@ def truth_name(truths: Iterable[str]) -> str:
 
 
 def format_interval(low_pct: Iterable[float | None], high_pct: Iterable[float | None]) -> list[str]:
-    """Return a column of intervals from their ends, which are None or NaN where there is none."""
+    """Return a column of intervals from their ends, which are None or NaN if there is none."""
     ends = zip(low_pct, high_pct, strict=True)
     return [_NONE if _missing(low) else range_text(percent(low), percent(high)) for low, high in ends]
 

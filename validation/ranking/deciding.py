@@ -163,13 +163,13 @@ def _outcome(choices: Sequence[Candidates], name: str) -> dict[str, Any]:
 
 def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]) -> tuple[float, float]:
     """Return the mean Spearman and Kendall correlations of predicted with true times; NaN if none is defined."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.stats import kendalltau, spearmanr
 
     correlations = []
     for predicted_s, times_s in pairs:
         known = ~np.isnan(predicted_s)
-        predicted, true = _told_apart(predicted_s[known]), _told_apart(times_s[known])
+        predicted, true = _rounded(predicted_s[known]), _rounded(times_s[known])
         order = np.lexsort((predicted, true))  # makes the result independent of the order of the candidates
         predicted, true = predicted[order], true[order]
         if len(true) < 2 or np.ptp(true) == 0:
@@ -179,6 +179,6 @@ def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.
     return mean(spearman for spearman, _ in correlations), mean(kendall for _, kendall in correlations)
 
 
-def _told_apart(times_s: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+def _rounded(times_s: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """Round times to the nine digits in which they are compared."""
     return np.array([float(f"{time_s:.8e}") for time_s in times_s])

@@ -38,7 +38,7 @@ def pareto_figure(table: pd.DataFrame) -> Figure:
     Args:
         table: The fronts, as ``pareto`` returns them.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 5.6), layout="constrained")
@@ -56,7 +56,7 @@ def pareto_figure(table: pd.DataFrame) -> Figure:
 
 
 def _panel(axes: Axes, table: pd.DataFrame, scale: float) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.ticker import LogLocator, NullFormatter
 
     errors = np.maximum(table["mean_abs_error_pct"].to_numpy(float), LEAST_ERROR_PCT)
@@ -107,7 +107,7 @@ def regret_figure(table: pd.DataFrame) -> Figure:
     Args:
         table: The choices, as ``decisions`` returns them.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, NullLocator
 

@@ -43,7 +43,7 @@ def ranking(results: pd.DataFrame, *, seed: int = SEED) -> pd.DataFrame:
         results: The results, with the columns of validation.comparison.compare.Result.
         seed: Seed of the resampling for the intervals.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import pandas as pd
 
     rows = pd.concat([results, simulated(results)], ignore_index=True)

@@ -28,11 +28,11 @@ def answers_table(gathered: Gathered) -> Table | None:
         return None
     several = len({row["scenario"] for row in gathered.rows}) > 1
     intervals = any(known(row["interval_low_s"]) for row, _ in first.values())
-    told = any(note.bottleneck for _, note in first.values())
+    has_bottlenecks = any(note.bottleneck for _, note in first.values())
     columns = [
         *words("program", *(["platform"] if several else [])),
         *numbers("ranks", "predicted", *(["90 % interval"] if intervals else []), truth, "error, %"),
-        *words(*(["what takes most of the time"] if told else []), "predictor"),
+        *words(*(["what takes most of the time"] if has_bottlenecks else []), "predictor"),
     ]
     rows = [
         [
@@ -43,7 +43,7 @@ def answers_table(gathered: Gathered) -> Table | None:
             *([interval_cell(row, note.no_interval)] if intervals else []),
             time_cell(row["simulated_s"]),
             error_cell(row["error_pct"]),
-            *([Cell(note.bottleneck or NOTHING)] if told else []),
+            *([Cell(note.bottleneck or NOTHING)] if has_bottlenecks else []),
             row["predictor"],
         ]
         for row, note in first.values()
@@ -57,7 +57,7 @@ def _target(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def iterations_sentences(gathered: Gathered) -> Iterator[str]:
-    """Yield in words how times of whole runs come from few simulated iterations; nothing where all were simulated."""
+    """Yield in words how times of whole runs come from few simulated iterations; nothing if all were simulated."""
     rows = [row for row in gathered.rows if row["truth"] != "measurement"]
     part = {_target(row): row for row in rows if row["iterations"] and row["iterations_simulated"] < row["iterations"]}
     if not part:

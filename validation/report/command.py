@@ -35,7 +35,7 @@ def gathered_from(request: ReportRequest) -> Gathered:
     Raises:
         UserError: A file cannot be read, or holds no results.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.comparison.kept import read_results, rows_of_results
     from validation.comparison.rows import CASE
 
@@ -51,7 +51,7 @@ def gathered_from(request: ReportRequest) -> Gathered:
 
 
 def _run(request: ReportRequest) -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.report.page import page
 
     check_writable("--out", request.out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, published_errors
-from validation.presentation.tables import energy_notes, told_apart_by, truth_name
+from validation.presentation.tables import distinguishing_columns, energy_notes, truth_name
 from validation.report.expected import interval_cell, range_cell
 from validation.report.gather import Gathered
 from validation.report.tables import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
 # Columns that only the table of targets has, unless they vary within a scenario and app.
-_TOLD_ONCE = ("network", "class", "mapping", "clusters", "efficiency")
+_SHOWN_ONCE = ("network", "class", "mapping", "clusters", "efficiency")
 
 
 def targets_table(gathered: Gathered) -> Table:
@@ -141,11 +141,11 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     """Return the table of predictions, without columns that only the table of targets needs."""
     results = gathered.results
     truth = truth_name(results["truth"])
-    told_apart = told_apart_by(records(results), _TOLD_ONCE)
+    distinguishing = distinguishing_columns(records(results), _SHOWN_ONCE)
     ranges, intervals = (results[name].notna().any() for name in ("range_low_pct", "interval_low_s"))
     energy = gathered.invocation.energy and results["energy_simulated_j"].notna().any()
     columns = [
-        *words("platform", *told_apart, "program"),
+        *words("platform", *distinguishing, "program"),
         *numbers("ranks"),
         *words("predictor"),
         *numbers("predicted", truth, "error, %", "|error|, %"),
@@ -159,7 +159,7 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     for note, row in zip(gathered.notes, gathered.rows, strict=True):
         cells = [
             row["scenario"],
-            *(text_or_nothing(row[name]) for name in told_apart),
+            *(text_or_nothing(row[name]) for name in distinguishing),
             row["app"],
             number(row["ranks"], "{:,}"),
             row["predictor"],

@@ -94,7 +94,7 @@ class Gathered:
     @property
     def results(self) -> pd.DataFrame:
         """Results with one row per prediction and the columns of validation.comparison.compare.Result."""
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         import pandas as pd
 
         from validation.comparison.compare import COLUMNS

@@ -29,7 +29,7 @@ _TEMPLATES = "validation.report", "templates"
 
 def page(gathered: Gathered, *, progress: Progress) -> str:
     """Return the HTML of a report; this records timelines, unless the validation was interrupted."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import jinja2
 
     environment = jinja2.Environment(

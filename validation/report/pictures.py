@@ -80,12 +80,12 @@ def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFra
     if cases <= MANY_CASES:
         yield [], rows
         return
-    told_apart = [
+    distinguishing = [
         name for name in ("network", "class", "mapping", "efficiency") if rows[name].nunique(dropna=False) > 1
     ]
     groups: list[tuple[list[str], pd.DataFrame]] = [([], rows)]
-    if told_apart:
-        groups = [([str(value) for value in key], group) for key, group in grouped(rows, told_apart, dropna=False)]
+    if distinguishing:
+        groups = [([str(value) for value in key], group) for key, group in grouped(rows, distinguishing, dropna=False)]
     sizes = [group.groupby(list(CASE_COLUMNS), dropna=False).ngroups for _, group in groups]
     if len(groups) <= MOST_GROUPS and max(sizes) <= MOST_CASES:
         yield from groups
@@ -116,7 +116,7 @@ def _quantity_picture(
 def _values_table(rows: pd.DataFrame, what: str, quantity: Quantity, name: str) -> Table:
     rows = rows.assign(place=rows.groupby(list(CASE_COLUMNS), sort=False, dropna=False).ngroup())
     cases = rows.drop_duplicates(subset="place")
-    labels = [label.replace("\n", ", ") for label in case_labels(cases, told=("scenario", "ranks"))]
+    labels = [label.replace("\n", ", ") for label in case_labels(cases, always=("scenario", "ranks"))]
     predicted = {(row["place"], row["predictor"]): row[quantity.predicted] for row in rows.to_dict("records")}
     predictors = list(dict.fromkeys(rows["predictor"]))
     made: list[list[Cell | str]] = [
@@ -190,7 +190,7 @@ def _groups(gathered: Gathered, app: str | None, truth: str) -> tuple[list[Group
     for row, note in enumerate(gathered.notes):
         if app in (None, gathered.rows[row]["app"]):
             rows_of.setdefault(note.case, []).append(row)
-    labels = case_labels(gathered.results.iloc[[rows[0] for rows in rows_of.values()]], told=("scenario", "ranks"))
+    labels = case_labels(gathered.results.iloc[[rows[0] for rows in rows_of.values()]], always=("scenario", "ranks"))
     groups: list[Group] = []
     bars = 0
     for (case_number, rows), label in zip(rows_of.items(), labels, strict=True):

@@ -74,7 +74,7 @@ class Reporter:
 
     def add(self, case: SeriesCase, outcome: Result | Failure) -> None:
         """Keep the error of a failed target; results come through the witness."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from validation.comparison.compare import Failure
 
         if isinstance(outcome, Failure):
@@ -145,7 +145,7 @@ class Reporter:
         if kind is not None:
             self._gathered.interrupted = str(error) or kind.__name__
         self._gathered.run_cautions = self._cautions.lines()
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from validation.report.page import page
         from validation.report.sections import providers
 

@@ -32,7 +32,7 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
             the colour of the text, and leave the background to the page.
         scale: Width in the page relative to the figure, if there is space.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     import matplotlib
     from lxml import etree
 
@@ -87,7 +87,7 @@ def _attributes(element: _Element) -> dict[str, str]:
 
 
 def _add_title(root: _Element, name: str, title: str) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     element = etree.Element(f"{_SVG}title", id=f"{name}-title")

@@ -42,7 +42,7 @@ class Truths:
 
     def add(self, case: Case, outcome: Result | Failure) -> None:
         """Keep the simulated time, or why there is none."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from validation.comparison.compare import Failure
 
         if isinstance(outcome, Failure):

@@ -1,7 +1,7 @@
-"""The one driver of series of runs: cases go in, rows come out, whatever the command that asks.
+"""The one driver of series of runs: cases go in, rows come out, for every command.
 
 A command only describes its cases.  The runner of apps/runs/runner.py keeps what is finished, so that an interrupted
-series goes on where it stopped, and simulates on this computer or on a Dask cluster.
+series continues where it stopped, and simulates on this computer or on a Dask cluster.
 
 Public faces: ``case.Case``, ``series.Series``, ``carry_out.carry_out``, ``output.SeriesOutput``.
 """

@@ -47,7 +47,7 @@ def carry_out(series: Series, runner: Runner, *collectors: Collector) -> None:
 
         return everyone if witnesses else None
 
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from validation.comparison.compare import Failure
 
     progress, done, total = Progress(), 0, series.predictions

@@ -57,7 +57,7 @@ class SeriesOutput:
 
     def add(self, case: Case, outcome: Result | Failure) -> None:
         """Keep a result as a row with the axes of its case, or print a failure as one line."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from validation.comparison.compare import Failure
 
         if isinstance(outcome, Failure):

@@ -58,7 +58,7 @@ class Series:
             truths: Those of the targets count too.
             limit: Limit of the evidence of a prediction; None: the usual one.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         groups = self._by_group(self.cases).values()
@@ -95,7 +95,7 @@ class Series:
 
     @cached_property
     def _groups(self) -> dict[Hashable, Group]:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from validation.series.group import Group
 
         groups = self._by_group(self.cases)

@@ -46,6 +46,12 @@ class WorkbenchRequest(SchedulerOptions):
         "a further name by which browsers reach the server, such as that of a proxy; may be repeated",
         name="--name",
     )
+    webhooks: tuple[str, ...] = option(
+        (),
+        "URL",
+        "an address that gets a message (JSON, by POST) when a suite ends; may be repeated",
+        name="--webhook",
+    )
     jobs: int | None = option(None, "N", "runs at a time (default: the number of cores)")
     store: str | None = option(
         None, "DIR", "folder in which records are looked up and kept (default: in the cache folder)"
@@ -73,14 +79,20 @@ def _run(request: WorkbenchRequest) -> int:
         if getattr(request, flag) == "":
             raise UserError(flag if flag == "folder" else "--store", "an empty name", "Name a folder")
     # Imported here for a quick start: they are slow to import.
+    from validation.workbench.dispatch.webhooks import MOST_WEBHOOKS, checked_webhook
     from validation.workbench.project.folder import open_project
     from validation.workbench.server import serve
     from validation.workbench.work.sandbox import sandbox_trouble
 
+    if len(request.webhooks) > MOST_WEBHOOKS:
+        raise UserError("--webhook", f"given {len(request.webhooks)} times", f"Give at most {MOST_WEBHOOKS}")
+    for address in request.webhooks:
+        checked_webhook(address)
     scheduler = scheduler_from_request(request)
     project = open_project(
-        request.folder, request.store, scheduler=scheduler, jobs=jobs, allow_programs=request.allow_programs
-    )
+        request.folder, request.store, scheduler=scheduler, jobs=jobs, allow_programs=request.allow_programs,
+        webhooks=request.webhooks,
+    )  # fmt: skip
     print_cautions(open_to_strangers(scheduler))
     if request.allow_programs and (trouble := sandbox_trouble()):
         print_cautions([f"code in suites has all rights of this account, because there is no sandbox: {trouble}"])

@@ -1,4 +1,4 @@
-"""Make a platform of a measurement, and judge it."""
+"""Make a platform from a measurement, and validate it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from platforms.read.read import kept_file, read_platform
 
 @dataclass(frozen=True)
 class CalibrationInput:
-    """A measurement, and what it cannot tell."""
+    """A measurement, and settings it does not contain."""
 
     rows: Rows
     name: str  # of the machine
@@ -31,14 +31,14 @@ class CalibrationInput:
     cores: Sequence[int]  # of a node, by cluster
     core_flops: Sequence[float] | None  # by cluster; None: as fast as the measured multiply-adds
     collectives: Collectives
-    hold_out: int  # every so manieth size is kept to judge by
+    hold_out: int  # one in this many sizes is held out for validation
     provenance: Sequence[str]
     notes: Sequence[str] = ()  # sentences about what was not measured
 
 
 @dataclass(frozen=True)
 class MachineCalibration:
-    """A calibrated platform of a machine, with all that tells how good it is."""
+    """A calibrated platform of a machine, with the measures of its quality."""
 
     request: CalibrationInput
     routes: Routes
@@ -49,11 +49,11 @@ class MachineCalibration:
     options: Mapping[str, str]  # SimGrid's, in the platform's <config>
     content: bytes  # the platform file
     judgement: Judgement
-    remarks: Sequence[str]  # sentences about what is unusual
+    remarks: Sequence[str]  # sentences about unusual results
 
 
 def calibrated(request: CalibrationInput) -> MachineCalibration:
-    """Fit, write and judge.
+    """Fit, write and validate.
 
     Raises:
         SimulationError: The replay does not succeed.
@@ -71,7 +71,7 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
     platform = read_platform(kept_file(grid_file(*parts, {})), request.name)
     judgement = judge(platform, rows, routes, [int(size) for size in held_out])
     content = grid_file(*parts, property_of(ends(judgement.ratios(rows))))
-    told = (
+    sentences = (
         *request.notes,
         *request.collectives.notes,
         *unseen(rows),
@@ -80,15 +80,15 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
         *network.notes,
         *sharing.notes,
     )
-    told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
+    sentences = (*sentences, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
-        request, routes, network, sharing, speeds, nodes, options, content, judgement, told
+        request, routes, network, sharing, speeds, nodes, options, content, judgement, sentences
     )  # fmt: skip
 
 
 def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
     """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
-    rows, nodes, told = request.rows, [], []
+    rows, nodes, sentences = request.rows, [], []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         flops = {name: _speed(request, speeds, name) for name in members}
@@ -96,9 +96,9 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
         shares, above = efficiencies(speeds.kernels, members, flops, ranks)
         if above:
             names = ", ".join(above)
-            told.append(
-                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so that the platform has no "
-                f"efficiency of them: {names}"
+            sentences.append(
+                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so the platform has no "
+                f"efficiency for them: {names}"
             )
         bus = memory_Bps(speeds.kernels, ranks)
         nodes += [
@@ -107,7 +107,7 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
             if node.cluster == cluster
         ]
     order = {node.name: place for place, node in enumerate(rows.nodes)}
-    return sorted(nodes, key=lambda node: order[node.node.name]), told
+    return sorted(nodes, key=lambda node: order[node.node.name]), sentences
 
 
 def _speed(request: CalibrationInput, speeds: Speeds, name: str) -> float:

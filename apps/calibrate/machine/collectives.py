@@ -1,8 +1,8 @@
 """Collective operations: ask a machine's MPI library for its algorithms, and name SMPI's for them.
 
-Open MPI tells its parameters by ``ompi_info`` (module "tuned": its rules, one algorithm for each operation, or a file
-of rules), MPICH and its relatives by environment variables.  The question is put by the machine's launcher, so that
-set-up lines, variables and options of the launcher count.
+Open MPI reports its parameters by ``ompi_info`` (module "tuned": its rules, one algorithm for each operation, or a file
+of rules), MPICH and its relatives by environment variables.  The query runs under the machine's launcher, so that its
+set-up lines, variables and options apply.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIME_LIMIT_S = 60.0
 _DEFAULT = "ompi"
 _NAMES = {"ompi": "Open MPI", "mpich": "MPICH", "impi": "Intel MPI", "mvapich2": "MVAPICH2"}
 
-# SMPI's algorithms that send the same messages, by operation and the library's name of the algorithm.
+# SMPI's algorithms with the same messages, by operation and the library's name of the algorithm.
 _OPEN_MPI: Mapping[str, Mapping[str, str]] = {
     "allgather": {"bruck": "bruck", "recursive_doubling": "rdb", "ring": "ring", "neighbor": "ompi_neighborexchange"},
     "allgatherv": {"default": "GB", "bruck": "ompi_bruck", "ring": "ring", "neighbor": "ompi_neighborexchange"},
@@ -71,10 +71,10 @@ _MPICH: Mapping[str, Mapping[str, str]] = {
     },
     "reduce": {"binomial": "binomial", "reduce_scatter_gather": "scatter_gather"},
 }  # fmt: skip
-# Modules of Open MPI that take operations away from "tuned" where their priority is higher.
+# Modules of Open MPI that replace "tuned" for some operations if their priority is higher.
 _MODULES = ("acoll", "adapt", "han", "hcoll", "sm", "ucc", "xhc")
-_OF_LARGE = ("allgather", "allgatherv", "alltoall", "alltoallv")  # of these operations large messages take the time
-_OLD_RULES = (4, 1)  # the version of Open MPI from which on SMPI's selector has its rules
+_OF_LARGE = ("allgather", "allgatherv", "alltoall", "alltoallv")  # operations whose time is dominated by large messages
+_OLD_RULES = (4, 1)  # first version of Open MPI with the rules of SMPI's selector
 
 _PARAMETER = re.compile(r"^mca:coll:(?P<module>\w+):param:(?P<name>\w+):value:(?P<value>.*)$", re.MULTILINE)
 _ENUMERATED = re.compile(
@@ -89,16 +89,16 @@ Chosen: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Collectives:
-    """The algorithms of collective operations that a platform carries."""
+    """The algorithms of collective operations in a platform."""
 
     selector: str  # smpi/coll-selector
-    options: Chosen  # SimGrid's options for operations whose algorithm is not the selector's
-    said: str  # whose they are, in words
-    notes: tuple[str, ...] = ()  # what SMPI cannot follow
+    options: Chosen  # SimGrid's options for operations with another algorithm than the selector's
+    said: str  # their origin, in words
+    notes: tuple[str, ...] = ()  # rules that SMPI cannot reproduce
 
 
 def asked_collectives(machine: Machine, program: str, hosts: Sequence[str]) -> Collectives:
-    """Ask a machine's library; where it does not answer, SMPI takes Open MPI's rules, which is said.
+    """Query a machine's library; without an answer, use Open MPI's rules with a note.
 
     Args:
         machine: The machine.
@@ -111,10 +111,10 @@ def asked_collectives(machine: Machine, program: str, hosts: Sequence[str]) -> C
 
 
 def collectives_of(answer: str, ranks: int) -> Collectives:
-    """Return the algorithms by what the question has printed, for communicators of so many ranks."""
+    """Return the algorithms from the output of the query, for communicators of a number of ranks."""
     library = _library(answer)
     if library is None:
-        note = "the MPI library was not found out: its collective operations are taken to be Open MPI's (--collectives)"
+        note = "the MPI library is unknown: its collective operations are assumed to be Open MPI's (--collectives)"
         return Collectives(_DEFAULT, {}, f"{_NAMES[_DEFAULT]}'s, not asked", (note,))
     if library == "ompi":
         return _open_mpi(answer, ranks)
@@ -123,7 +123,7 @@ def collectives_of(answer: str, ranks: int) -> Collectives:
     options, notes = _options(chosen, _MPICH, _NAMES[library])
     adjusted = sorted(set(re.findall(r"^(I_MPI_ADJUST_\w+|MV2_\w*TUN\w*)=", answer, re.MULTILINE)))
     if adjusted:
-        notes.append(f"SMPI does not follow {', '.join(adjusted)}: the rules of the library's own stand for it")
+        notes.append(f"SMPI cannot reproduce {', '.join(adjusted)}: the library's default rules are used instead")
     return Collectives(library, options, _said(_NAMES[library], chosen), tuple(notes))
 
 
@@ -145,7 +145,7 @@ def _open_mpi(answer: str, ranks: int) -> Collectives:
     name = f"Open MPI {version['version']}" if version else "Open MPI"
     notes = [*_other_modules(parameters)]
     if not version:
-        notes.append("ompi_info did not answer on the machine: Open MPI is taken to follow its own rules")
+        notes.append("ompi_info did not answer on the machine: Open MPI is assumed to use its default rules")
     chosen: dict[str, str] = {}
     if parameters.get("coll_tuned_use_dynamic_rules") in ("true", "1"):
         chosen, more = _dynamic(answer, parameters, ranks)
@@ -154,16 +154,16 @@ def _open_mpi(answer: str, ranks: int) -> Collectives:
     if version and tuple(map(int, version["version"].split(".")[:2])) < _OLD_RULES and "alltoall" not in chosen:
         options = {"smpi/alltoall": "ring", **options}
         notes.append(
-            f"{name} exchanges blocks of 3000 bytes or more in pairs, which SMPI's rules of Open MPI 4.1 do not: "
+            f"{name} exchanges blocks of 3000 bytes or more in pairs, unlike SMPI's rules for Open MPI 4.1: "
             "MPI_Alltoall of all sizes does so on this platform"
         )
     return Collectives("ompi", options, _said(name, chosen), (*notes, *more))
 
 
 def _dynamic(answer: str, parameters: Mapping[str, str], ranks: int) -> tuple[dict[str, str], list[str]]:
-    """Return the algorithms by operation that take the place of the fixed rules, and notes.
+    """Return the algorithms by operation that replace the fixed rules, and notes.
 
-    The algorithm that a parameter names counts before the rules of the file.
+    An algorithm named by a parameter takes precedence over the rules of the file.
     """
     names: dict[str, dict[int, str]] = {}
     for found in _ENUMERATED.finditer(answer):
@@ -176,8 +176,8 @@ def _dynamic(answer: str, parameters: Mapping[str, str], ranks: int) -> tuple[di
         if len({name for _, name in by_size}) > 1:
             listed = ", ".join(f"{name} from {size} bytes" for size, name in by_size)
             notes.append(
-                f"Open MPI's rules for {operation} depend on the size ({listed}), which SMPI cannot follow: "
-                f"{chosen[operation]} stands for all sizes"
+                f"Open MPI's rules for {operation} depend on the size ({listed}), which SMPI cannot reproduce: "
+                f"{chosen[operation]} is used for all sizes"
             )
     if parameters.get("coll_tuned_dynamic_rules_filename") and not text:
         notes.append("the file of rules coll_tuned_dynamic_rules_filename could not be read on the machine")
@@ -189,7 +189,7 @@ def _dynamic(answer: str, parameters: Mapping[str, str], ranks: int) -> tuple[di
 
 
 def _other_modules(parameters: Mapping[str, str]) -> list[str]:
-    """Return notes about modules that decide before "tuned"."""
+    """Return notes about modules that take precedence over "tuned"."""
     tuned = int(parameters.get("coll_tuned_priority") or 30)
     before = [
         module
@@ -200,19 +200,21 @@ def _other_modules(parameters: Mapping[str, str]) -> list[str]:
     listed = parameters.get("coll", "")
     words = listed.lstrip("^").split(",")
     if listed and (("tuned" in words) if listed.startswith("^") else ("tuned" not in words)):
-        return [f"Open MPI is told to use the modules coll={listed}, not tuned, whose algorithms SMPI simulates"]
+        return [f"Open MPI is configured to use the modules coll={listed}, not tuned, whose algorithms SMPI simulates"]
     if before:
-        return [f"Open MPI's module {' and '.join(before)} decides before tuned, whose algorithms SMPI simulates"]
+        return [
+            f"Open MPI's module {' and '.join(before)} takes precedence over tuned, whose algorithms SMPI simulates"
+        ]
     return []
 
 
 def _options(chosen: Chosen, known: Mapping[str, Chosen], library: str) -> tuple[dict[str, str], list[str]]:
-    """Return SimGrid's options for the algorithms that a user has chosen, and notes about those that SMPI lacks."""
+    """Return SimGrid's options for the algorithms chosen by a user, and notes about those that SMPI lacks."""
     options, notes = {}, []
     for operation, name in sorted(chosen.items()):
         algorithm = known.get(operation, {}).get(name)
         if algorithm is None:
-            notes.append(f"SMPI has no algorithm like {name}, which {library} is told to take for {operation}")
+            notes.append(f"SMPI has no algorithm like {name}, which {library} is configured to use for {operation}")
         else:
             options[f"smpi/{operation}"] = algorithm
     return options, notes

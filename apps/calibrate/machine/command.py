@@ -1,4 +1,4 @@
-"""Calibrate a machine, or a measurement of one, as the options of the command say."""
+"""Calibrate a machine, or a measurement of one, according to the options of the command."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from platforms.wording import number_of
 _PLACING = "The launcher has to place ranks by {hostfile}"
 ALL, NONE = "all", "none"  # words of --kernels
 _SHARE_OF_KERNELS = 1 / 3  # of the budget
-_LEAST_S = 1.0  # of measuring, if rows of an earlier command have used up the budget
-_EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
+_LEAST_S = 1.0  # least time for measuring, if rows of an earlier command have used up the budget
+_EXTRA_S = 300.0  # in addition to the budget, for the start of the machine's job and for passes that take longer
 
 
 def calibrated(request: CalibrateRequest, files: Mapping[str, str]) -> MachineCalibration:
@@ -132,7 +132,7 @@ def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> Cali
 
 
 def _collectives(machine: Machine, asked_for: str | None) -> Collectives:
-    """Return the algorithms that the option --collectives names, or else those of the machine's library."""
+    """Return the algorithms named by the option --collectives, or else those of the machine's library."""
     if asked_for is not None:
         return _as_asked_for(asked_for)
     program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
@@ -140,11 +140,11 @@ def _collectives(machine: Machine, asked_for: str | None) -> Collectives:
 
 
 def _as_asked_for(selector: str) -> Collectives:
-    return Collectives(selector, {}, f"those of smpi/coll-selector {selector}, as --collectives says")
+    return Collectives(selector, {}, f"those of smpi/coll-selector {selector}, given by --collectives")
 
 
 def _missing(names: Sequence[str], kernels: TimedKernels, budget_s: float) -> list[str]:
-    """Return sentences about the kernels that were not timed, and about the budget that would do for all."""
+    """Return sentences about the kernels that were not timed, and about the budget sufficient for all."""
     sentences = []
     for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
         made = {row.second for row in kernels.rows if row.experiment == experiment}
@@ -156,13 +156,15 @@ def _missing(names: Sequence[str], kernels: TimedKernels, budget_s: float) -> li
         left = [name for name in names if name not in made and (experiment, name) not in kernels.refused]
         if left and (experiment == ALONE or any(row.experiment == BUSY for row in kernels.rows)):
             enough_s = 10 * math.ceil(budget_s * len(names) / max(len(names) - len(left), 1) / 10)
-            enough = f"; --budget {enough_s} may do for all" if experiment == ALONE and len(left) < len(names) else ""
+            enough = (
+                f"; --budget {enough_s} may suffice for all" if experiment == ALONE and len(left) < len(names) else ""
+            )
             sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}{enough}")
     return sentences
 
 
 def kernels_from(text: str) -> tuple[str, ...]:
-    """Return the kernels that the option --kernels names.
+    """Return the kernels named by the option --kernels.
 
     Raises:
         UserError: A kernel is not known, or has no problem for one rank.
@@ -182,14 +184,14 @@ def _passes(rows: Rows) -> str:
 
 
 def measured(machine: Machine, budget_s: float, kept: Kept) -> tuple[Rows, list[str]]:
-    """Run the measuring program on all hosts of a machine, with a rank on each core as far as its limits allow.
+    """Run the measuring program on all hosts of a machine, with a rank on each core within its limits.
 
-    Rows of an interrupted command count, and shorten the measurement.  A measurement that ends early counts as far as
-    it has come, which the returned sentences say.
+    Rows of an interrupted command are reused, and shorten the measurement.  A measurement that ends early is used as
+    far as it got; the returned sentences say so.
 
     Raises:
         UserError: The program cannot be compiled or started.
-        KernelError: It failed before there was enough for a platform.
+        KernelError: It failed before it had measured enough for a platform.
     """
     where = f"machine {machine.name}"
     earlier = kept.begin()
@@ -217,7 +219,7 @@ def measured(machine: Machine, budget_s: float, kept: Kept) -> tuple[Rows, list[
 
 
 def _placed(machine: Machine, rows: Rows) -> Rows:
-    """Return the rows; raise KernelError unless they are those of the machine's hosts in their order."""
+    """Return the rows; raise KernelError unless they belong to the machine's hosts in order."""
     if len(rows.nodes) != len(machine.hosts):
         problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"
         raise KernelError(f"machine {machine.name}", problem, _PLACING)
@@ -226,13 +228,13 @@ def _placed(machine: Machine, rows: Rows) -> Rows:
 
 
 def _check_places(machine: Machine, rows: Rows) -> None:
-    """Refuse rows whose nodes are hosts of the machine in another order, so that one would get another's name.
+    """Refuse rows whose nodes are hosts of the machine in another order: their names would be mixed up.
 
-    Names that are none of the machine's are let pass: an MPI library may call its processors as it likes.
+    Unknown names are accepted: an MPI library may use other names for its processors.
     """
     for asked, node in zip(machine.hosts, rows.nodes, strict=True):
         if not same_host(asked, node.name) and any(same_host(host, node.name) for host in machine.hosts):
-            problem = f"ranks for {asked} ran on {node.name}: the launcher does not keep to its host file"
+            problem = f"ranks for {asked} ran on {node.name}: the launcher ignores its host file"
             raise KernelError(f"machine {machine.name}", problem, _PLACING)
 
 
@@ -242,7 +244,7 @@ def _last_words(text: str) -> str:
 
 
 def _ranks(machine: Machine) -> tuple[list[str], list[int]]:
-    """Return the host and the cluster of every rank: one for each core, or as many as the machine's limit allows."""
+    """Return the host and the cluster of every rank: one per core, up to the machine's limit."""
     most = machine.limits.ranks // len(machine.hosts)
     if most < 1:
         problem = f"{len(machine.hosts)} hosts, but its limit is {machine.limits.ranks} ranks"

@@ -1,7 +1,7 @@
 """Slowdowns of simultaneous flows: which links carry both ways at once, and which clusters share a link.
 
-Flows that begin at once take f times as long as a flow alone, apart from what does not depend on the size; f is called
-their slowdown here.  Flows that share one link get f equal to their number, flows that share none get 1.
+Apart from times that do not depend on the size, flows that begin at once take f times as long as a single flow; f is
+called their slowdown.  It is the number of flows if they share one link, and 1 if they share none.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ LONE, BOTH_WAYS, THROUGH, APART, RING, LEFT_RING, TOGETHER, OPPOSED, COMMON, DIS
     "on one node",
 )  # fmt: skip
 FLOWS = (LONE, BOTH_WAYS, THROUGH, APART, RING, LEFT_RING, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL)
-_NOTABLE = 1.05  # a slowdown below it counts as none
-_UNEVEN = 1.1  # ratio of slowdowns of different sizes that is told
-_SHARED = 1.2  # two flows that are slowed so much share a link
+_NOTABLE = 1.05  # smaller slowdowns are ignored
+_UNEVEN = 1.1  # ratio of slowdowns of different sizes that causes a note
+_SHARED = 1.2  # slowdown from which on two flows share a link
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class Capacity:
     """A link between clusters."""
 
     each_way_Bps: float
-    both_ways_Bps: float | None  # together; None: each way has its own
+    both_ways_Bps: float | None  # both ways together; None: each way has its own capacity
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """Links beside those of the lone routes."""
+    """Shared links, in addition to those of single routes."""
 
     nodes_both_ways_Bps: Mapping[int, float]  # by cluster whose nodes' links do not carry both ways at full rate
     switches_Bps: Mapping[int, float]  # by cluster whose switch limits flows between different nodes
-    outside: frozenset[int]  # of these, the ones whose switch flows to and from other clusters cross too
+    outside: frozenset[int]  # those of them whose switch also carries flows to and from other clusters
     arrangement: str  # "pairs": a link for each two clusters; "uplinks": one for each cluster; "backbone": one for all
     links: Mapping[Kind, Capacity]  # by two clusters; of uplinks (c, c); of a backbone (0, 0)
     notes: tuple[str, ...]
@@ -95,9 +95,9 @@ def rows_of_flows(rows: Rows) -> Mapping[tuple[Flows, int], Sequence[float]]:
 
 
 def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
-    """Return the links that the slowdowns of flows tell."""
+    """Return the links shown by the slowdowns of flows."""
     seen = _slowdowns(rows, wires)
-    # A link that is shared slows all sizes alike.  More than that is due to windows and queues, which SMPI has not.
+    # A shared link slows all sizes alike.  Larger slowdowns are due to windows and queues, which SMPI does not model.
     slowdowns = {key: min(values) for key, values in seen.items()}
     both_ways, notes = _nodes_both_ways(slowdowns, wires, rows)
     switches = _switches(slowdowns, wires, both_ways)
@@ -118,9 +118,9 @@ def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
 def _switches(
     slowdowns: Mapping[_Key, float], wires: Mapping[Kind, Wire], both_ways: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return what the switch of a cluster carries, where flows are slowed more than their nodes' links slow them.
+    """Return the capacity of a cluster's switch, if flows are slowed more than by their nodes' links.
 
-    Two flows tell it, and rings of more and more nodes: the largest ring has most to carry.
+    Two flows show it, and rings of more and more nodes: the largest ring has the largest load.
     """
     seen: dict[int, tuple[int, float]] = {}
     for (what, kinds, flows), slowdown in slowdowns.items():
@@ -134,7 +134,7 @@ def _switches(
 
 
 def _crossed_from_outside(rows: Rows, cluster: int, switch_Bps: float, wires: Mapping[Kind, Wire]) -> bool:
-    """Tell whether flows to and from other clusters cross the switch too.
+    """Return whether flows to and from other clusters also cross the switch.
 
     In a ring of k nodes one sends to another cluster and one receives from there.  The k - 1 other flows take longer
     than with the switch to themselves if these two cross it: how much longer depends on the latencies.
@@ -156,7 +156,7 @@ _Key: TypeAlias = tuple[str, tuple[Kind, ...], int]  # kind of flows, the routes
 
 
 def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]]:
-    """Return the slowdowns of each kind of flows, by sizes that are not held out."""
+    """Return the slowdowns of each kind of flows at the sizes that are not held out."""
     times = flow_times(rows)
     lone = {
         (kind_of(rows, flows[0]), size): time_s for (flows, size), time_s in times.items() if label(rows, flows) == LONE
@@ -191,7 +191,7 @@ def _uneven(seen: Mapping[_Key, Sequence[float]]) -> list[str]:
 
 
 def held_out_flows(rows: Rows) -> set[int]:
-    """Return the sizes of flows that are kept to judge by: the one in the middle."""
+    """Return the sizes of flows held out for validation: the one in the middle."""
     sizes = sorted({row.amount for row in rows.of("flow")})
     return set(sizes[1:-1])
 
@@ -199,11 +199,11 @@ def held_out_flows(rows: Rows) -> set[int]:
 def _nodes_both_ways(
     slowdowns: Mapping[_Key, float], wires: Mapping[Kind, Wire], rows: Rows
 ) -> tuple[dict[int, float], list[str]]:
-    """Return what nodes' links carry both ways together, by cluster where it is less than twice one way, and notes.
+    """Return the capacity of nodes' links both ways together, by cluster if it is less than twice one way, and notes.
 
-    Flows of one node to another and from a third tell it, and both ways between the same two nodes.  What slows one
-    of them alone is not the link: MPI may send both ways over one connection, and where a node sends its packets first
-    come, first served, the acknowledgements of what it receives wait behind what it sends.
+    Two kinds of flows show it: from one node to another and to it from a third, and both ways between the same two
+        nodes.  If only one kind is slowed, the link is not the cause: MPI may send both ways over one connection, and
+        if a node sends packets first come, first served, acknowledgements wait behind its own data.
     """
     both_ways, notes = {}, []
     for cluster in range(rows.clusters):
@@ -223,7 +223,7 @@ def _nodes_both_ways(
 
 
 def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capacity:
-    """Return what the link between two clusters carries; as much as was seen, where nothing slows the flows."""
+    """Return the capacity of the link between two clusters; the largest observed rate if nothing slows the flows."""
     rates = [
         flows * wire.bandwidth_Bps / max(1.0, slowdown)
         for (what, kinds, flows), slowdown in slowdowns.items()
@@ -253,7 +253,7 @@ def _arrangement(slowdowns: Mapping[_Key, float], clusters: int) -> str:
 
 
 def _arranged(arrangement: str, between: Mapping[Kind, Capacity], clusters: int) -> Mapping[Kind, Capacity]:
-    """Return the links of an arrangement; an uplink carries as much as the best of its cluster's routes."""
+    """Return the links of an arrangement; an uplink has the capacity of the best of its cluster's routes."""
     if arrangement == "pairs" or not between:
         return between
     if arrangement == "backbone":
@@ -267,5 +267,5 @@ def _best(links: Sequence[Capacity]) -> Capacity:
 
 
 def cluster_pairs(clusters: int) -> list[Kind]:
-    """Return every two clusters."""
+    """Return all pairs of clusters."""
     return list(combinations(range(clusters), 2))

@@ -1,4 +1,4 @@
-"""Table of the experiments of a measurement: how many values each has, and what of the platform it found."""
+"""Table of the experiments of a measurement: the number of values of each, and the results for the platform."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from apps.calibrate.machine.rows import ALONE, BUSY, CALLS, Rows
 from apps.calibrate.machine.unseen import possible
 from platforms.wording import number_of
 
-EXPERIMENTS = "Experiments, and what each found:"
+EXPERIMENTS = "Experiments and their results:"
 ARRANGEMENTS = {
     "pairs": "every two clusters have a link of their own",
     "uplinks": "every cluster has one link to all others",
@@ -36,7 +36,7 @@ _NONE = "not measured"
 
 
 def experiment_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
-    """Return a line for each experiment, with a header: its name, its measured values, and what it found."""
+    """Return a line for each experiment, with a header: its name, its measured values, and its results."""
     rows = calibration.request.rows
     wires, local = len(calibration.network.wires), len(calibration.network.local)
     table: list[tuple[str, ...]] = [
@@ -50,7 +50,7 @@ def experiment_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
         for name in ("send-waits", "recv-waits")
     ]
     table += _flow_lines(calibration)
-    table.append(_line("alltoall", rows, "nothing: the platform is judged by it"))
+    table.append(_line("alltoall", rows, "nothing: it validates the platform"))
     table += [_line(name, rows, "speed of the nodes relative to each other") for name in ("alone", "busy")]
     if rows.of(ALONE, BUSY):
         table += [_line(name, rows, "efficiency of kernels") for name in (ALONE, BUSY)]
@@ -81,14 +81,14 @@ def _flow_lines(calibration: MachineCalibration) -> list[tuple[str, str, str]]:
 
 def _both_ways(calibration: MachineCalibration) -> str:
     names, limits = calibration.request.clusters, calibration.sharing.nodes_both_ways_Bps
-    told = [f"{names[c]}: {_rate(limit)} both ways together" for c, limit in limits.items()]
-    return ", ".join(told) or "links of nodes are full duplex"
+    parts = [f"{names[c]}: {_rate(limit)} both ways together" for c, limit in limits.items()]
+    return ", ".join(parts) or "links of nodes are full duplex"
 
 
 def _switches(calibration: MachineCalibration) -> str:
     names, limits = calibration.request.clusters, calibration.sharing.switches_Bps
-    told = [f"{names[c]}: {_rate(limit)} for all flows together" for c, limit in limits.items()]
-    return ", ".join(told) or "no switch limits flows"
+    parts = [f"{names[c]}: {_rate(limit)} for all flows together" for c, limit in limits.items()]
+    return ", ".join(parts) or "no switch limits flows"
 
 
 def _outside(calibration: MachineCalibration) -> str:
@@ -114,10 +114,10 @@ def _arrangement(calibration: MachineCalibration) -> str:
 
 
 _FOUND: dict[str, Callable[[MachineCalibration], str]] = {
-    LONE: lambda _: "what the others are compared with",
+    LONE: lambda _: "reference for the others",
     BOTH_WAYS: _both_ways, THROUGH: _both_ways, APART: _switches, RING: _switches, LEFT_RING: _outside,
     TOGETHER: _together, OPPOSED: _opposed, COMMON: _arrangement, DISJOINT: _arrangement,
-    LOCAL: lambda _: "nothing: the platform is judged by it",
+    LOCAL: lambda _: "nothing: it validates the platform",
 }  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 Half a ping-pong of s bytes on route r takes os(s) + or(s) + lat_r f(s) + (s + 16) / (bw_r g(s)) with the overheads os
 and or of the calls, and factors f and g that are constant in each segment of sizes.  Overheads are measured; routes of
-different latency tell f from what does not grow with the latency.  f is 1 in the first segment, g in the last.
+different latency separate f from the parts that do not grow with the latency.  f is 1 in the first segment, g in the
+last.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from apps.calibrate.model import HEADER_BYTES, NEVER, Model, Thresholds
 from apps.calibrate.points import Points, points_of
 from apps.probes.segments import Array, Curve, Segment, fitted
 
-_MOST_OVERHEAD = 0.5  # share of half a ping-pong that both overheads may take
-_FEWEST_EAGER_BYTES = 64  # a smaller threshold of late receives means that they cannot tell it
+_MOST_OVERHEAD = 0.5  # largest share of half a ping-pong for both overheads
+_FEWEST_EAGER_BYTES = 64  # late receives with a smaller threshold do not show it
 _NOTABLE_SHARE = 0.03  # of the overheads
 _L1_SCALE = 0.02
-_LEAST_SHARE = 0.02  # of half a ping-pong that the way takes at least
+_LEAST_SHARE = 0.02  # least share of the wire time in half a ping-pong
 _FACTOR_RANGE = (0.02, 50.0)
 _PULL = 1e-3
-_LARGE_SHARE = 64  # sizes above this part of the largest tell the bandwidth
-_MOST_ABOVE = 1.5  # times the highest rate of a ping-pong, that a bandwidth may be
+_LARGE_SHARE = 64  # sizes above this share of the largest determine the bandwidth
+_MOST_ABOVE = 1.5  # largest bandwidth, in highest rates of a ping-pong
 
 
 @dataclass(frozen=True)
 class Wire:
-    """A route as a lone flow sees it."""
+    """A route as used by a single flow."""
 
     latency_s: float
     bandwidth_Bps: float
@@ -40,9 +41,9 @@ class Wire:
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """The factors and overheads that all routes have in common, and the wire of each kind of route."""
+    """The factors and overheads common to all routes, and the wire of each kind of route."""
 
-    model: Model  # of the main kind: factors are relative to its latency and bandwidth
+    model: Model  # of the main kind; factors are relative to its latency and bandwidth
     wires: Mapping[Kind, Wire]
     local: Mapping[int, Wire]  # on one node, by cluster
     notes: tuple[str, ...]
@@ -70,7 +71,7 @@ def _transfer(segments: tuple[Segment, ...], model: Model, wire: Wire) -> Curve:
 
 
 def fit_network(rows: Rows, routes: Routes, held_out: Array) -> NetworkFit:
-    """Fit the network to the pairs that are to be fitted, at the sizes that are not held out."""
+    """Fit the network to the fitted pairs, at the sizes that are not held out."""
     thresholds = _thresholds(rows)
     main = routes.fitted[routes.main]
     half = _halves(routes, main, held_out)
@@ -97,20 +98,20 @@ def _contradictions(share: float) -> list[str]:
     if share > 1 - _NOTABLE_SHARE:
         return []
     return [
-        f"MPI_Send and MPI_Recv alone take together longer than half of half a ping-pong: {share:.2f} of their times "
-        "are taken as overheads, the rest is in the latencies"
+        f"MPI_Send and MPI_Recv alone together take longer than half of half a ping-pong: {share:.2f} of their times "
+        "count as overheads, the rest as latencies"
     ]
 
 
 def _thresholds(rows: Rows) -> Thresholds:
-    """Return the thresholds that bisection found."""
+    """Return the thresholds found by bisection."""
     waits, eager = rows.threshold("send-waits"), rows.threshold("recv-waits")
     detached = NEVER if waits is None else waits
     waits_reason = "bisected" if waits is not None else "absent: MPI_Send of no measured size waits"
     if eager is None or eager >= detached:
-        return Thresholds(detached, detached, "as far as MPI_Send does not wait", waits_reason)
+        return Thresholds(detached, detached, "up to the size from which MPI_Send waits", waits_reason)
     if eager < _FEWEST_EAGER_BYTES:
-        reason = "assumed: as far as MPI_Send does not wait, as late receives do not tell it"
+        reason = "assumed: up to the size from which MPI_Send waits, because late receives do not show it"
         return Thresholds(detached, detached, reason, waits_reason)
     return Thresholds(eager, detached, "bisected", waits_reason)
 
@@ -135,7 +136,7 @@ class _Overheads:
     thresholds: Thresholds
 
     def at(self, sizes: Array) -> Array:
-        """Return os + or on the ways where SMPI charges them, s."""
+        """Return os + or for the protocols in which SMPI charges them, s."""
         send = np.zeros(len(sizes)) if self.send is None else self.send.at(sizes)
         receive = np.zeros(len(sizes)) if self.receive is None else self.receive.at(sizes)
         sent, received = sizes < self.thresholds.detached_bytes, sizes < self.thresholds.async_bytes
@@ -158,7 +159,7 @@ def _scaled(curve: Curve | None, share: float) -> Curve | None:
 
 
 def _overheads(calls: Mapping[str, Points], thresholds: Thresholds) -> _Overheads:
-    """Return curves of the overheads as they were measured."""
+    """Return curves of the measured overheads."""
     sends = calls["send"].only(calls["send"].sizes[calls["send"].sizes < thresholds.detached_bytes])
     receives = calls["recv"].only(calls["recv"].sizes[calls["recv"].sizes < thresholds.async_bytes])
     send, receive, isend = (
@@ -168,14 +169,14 @@ def _overheads(calls: Mapping[str, Points], thresholds: Thresholds) -> _Overhead
 
 
 def _most_share(half: Points, overheads: _Overheads) -> float:
-    """Return the share of both overheads, at most 1, that leaves a part of half a ping-pong to the way."""
+    """Return the share of both overheads, at most 1, that leaves enough of half a ping-pong for the wire."""
     taken = overheads.at(half.sizes)
     room = _MOST_OVERHEAD * half.times_s[taken > 0] / taken[taken > 0]
     return min(1.0, float(np.median(room))) if len(room) else 1.0
 
 
 def _starts(sizes: Array, times_s: Array, thresholds: Thresholds) -> list[int]:
-    """Return the sizes at which the segments of the way begin; thresholds are among them."""
+    """Return the sizes at which the segments of the wire time begin; thresholds are among them."""
     limits = [limit for limit in sorted({thresholds.async_bytes, thresholds.detached_bytes}) if limit <= sizes[-1]]
     starts: set[int] = set()
     for low, high in zip([0, *limits], [*limits, NEVER], strict=True):
@@ -205,7 +206,7 @@ def _joint(
         return np.exp(x[:n]), np.exp(np.append(0.0, x[n : n + k - 1])), np.exp(np.append(x[n + k - 1 :], 0.0))
 
     def errors(x: Array) -> Array:
-        """Return errors of the times, and slight pulls of factors that no time tells towards 1."""
+        """Return errors of the times, and weak regularisation towards 1 for factors not determined by any time."""
         latency, f, g = parts(x)
         way = latency[route] * f[segment] + (sizes + HEADER_BYTES) / (bandwidths[route] * g[segment])
         return np.concatenate([np.log((fixed + way) / measured), _PULL * x[n:]])
@@ -228,7 +229,7 @@ def _joint(
 def _bandwidth(half: Points, last_start: int) -> float:
     """Return the rate at which half a ping-pong grows with the size in the last segment, byte/s.
 
-    Handshakes of large messages, which SMPI can express only as a multiple of the latency, are thus kept out of it.
+    This excludes handshakes of large messages, which SMPI can express only as a multiple of the latency.
     """
     large = half.sizes >= max(last_start, half.sizes[-1] / _LARGE_SHARE)
     highest = float(np.max(half.sizes / half.times_s))
@@ -242,7 +243,7 @@ def _bandwidth(half: Points, last_start: int) -> float:
 
 
 def _local_wire(half: Points, segments: tuple[Segment, ...], model: Model, overheads: _Overheads) -> Wire:
-    """Return latency and bandwidth on one node that meet its times best with the factors of the network."""
+    """Return latency and bandwidth on one node that fit its times best with the factors of the network."""
     fixed = overheads.at(half.sizes)
 
     def errors(x: Array) -> Array:

@@ -1,7 +1,7 @@
 """Write a calibrated machine as a platform file of SimGrid.
 
-Each cluster is a zone with a link up and down for every node.  A way between two clusters crosses the shared links and
-one of its own ("way"), which has the latency and the rate of a lone flow and is shared by nobody.
+Each cluster is a zone with a link up and down for every node.  A route between two clusters crosses the shared links
+and an unshared link ("way") with the latency and the rate of a single flow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def grid_file(
         provenance: Lines that become comments.
         properties: Of the outermost zone.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     hosts = {node.node.name for node in nodes}
@@ -75,14 +75,14 @@ class _Ends:
     """Links of a cluster's nodes."""
 
     node: Wire  # from a node to the router
-    lone_Bps: float  # rate of a lone flow between two nodes
+    lone_Bps: float  # rate of a single flow between two nodes
     both_ways_Bps: float | None  # of a node's link, both ways together
     switch_Bps: float | None  # of all flows between different nodes
-    outside: bool  # whether flows to and from other clusters cross the switch too
+    outside: bool  # whether flows to and from other clusters also cross the switch
 
 
 def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
-    """Return the links of a cluster's nodes, which carry its fastest flow; an only node's have no latency."""
+    """Return the links of a cluster's nodes, with the rate of its fastest flow; an only node's have no latency."""
     fastest_Bps = max(wire.bandwidth_Bps for kind, wire in wires.items() if cluster in kind)
     local_wire = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
     limits = sharing.nodes_both_ways_Bps.get(cluster), sharing.switches_Bps.get(cluster)
@@ -95,7 +95,7 @@ def _add_cluster(
     world: _Element, name: str, members: Sequence[CalibratedNode], ends: _Ends, local: Wire | None
 ) -> None:
     """Add a zone with its nodes, a router, and their links and routes."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     zone = etree.SubElement(world, "zone", id=name, routing="Full")
@@ -134,7 +134,7 @@ def _add_cluster(
 
 
 def _node_links(node: CalibratedNode, direction: str, both: bool) -> list[tuple[str, str | None]]:
-    """Return the links that a message crosses at one node; ``both``: the link's two ways share a limit."""
+    """Return the links that a message crosses at one node; ``both``: the two directions share a limit."""
     name = node.node.name
     return [(f"{name}-link", direction), *([(f"{name}-both", None)] if both else [])]
 
@@ -180,7 +180,7 @@ def _shared(parent: _Element, name: str, capacity: Capacity) -> None:
 
 
 def _link(parent: _Element, name: str, bandwidth_Bps: float, latency_s: float, policy: str) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     etree.SubElement(
@@ -197,7 +197,7 @@ def _route(
     links: Iterable[tuple[str, str | None]],
     more: Mapping[str, str] | None = None,
 ) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     route = etree.SubElement(parent, tag, {"src": source, "dst": destination, **(more or {})})

@@ -1,4 +1,4 @@
-"""Judge a calibrated platform: let SMPI repeat the whole measurement on it, and compare what was not fitted."""
+"""Validate a calibrated platform: repeat the whole measurement on it in SMPI, and compare the values not fitted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv, late"}
 
 @dataclass(frozen=True)
 class Judged:
-    """One value that was measured and repeated."""
+    """A measured and replayed value."""
 
     what: str  # SIZES, PAIRS, ALL_TO_ALL, a call or a label of flows
     where: str  # pair or pairs of nodes
@@ -33,7 +33,7 @@ class Judged:
 
     @property
     def error(self) -> float:
-        """Replayed less measured time, over the measured time."""
+        """Replayed minus measured time, relative to the measured time."""
         return self.replayed_s / self.measured_s - 1
 
 
@@ -46,7 +46,7 @@ class Judgement:
 
     @property
     def by_what(self) -> Mapping[str, Sequence[Judged]]:
-        """Values by what they are of."""
+        """Values by kind."""
         groups: dict[str, list[Judged]] = {}
         for judgement in self.judged:
             groups.setdefault(judgement.what, []).append(judgement)
@@ -66,17 +66,17 @@ class Judgement:
 
 
 def median_error(judged: Sequence[Judged]) -> float:
-    """Return the median error without sign."""
+    """Return the median absolute error."""
     return median(abs(judgement.error) for judgement in judged)
 
 
 def worst(judged: Sequence[Judged]) -> Judged:
-    """Return the value with the largest error without sign."""
+    """Return the value with the largest absolute error."""
     return max(judged, key=lambda judgement: abs(judgement.error))
 
 
 def all_to_all_notes(judgement: Judgement, waits_bytes: int) -> list[str]:
-    """Return a note where all-to-alls of messages that wait for their receiver take much longer than their replay.
+    """Return a note if all-to-alls of messages that wait for their receiver take much longer than their replay.
 
     Args:
         judgement: The judgement.
@@ -88,7 +88,7 @@ def all_to_all_notes(judgement: Judgement, waits_bytes: int) -> list[str]:
         return []
     return [
         f"MPI_Alltoall of messages from {waits_bytes} bytes on takes up to {slowdown:.2f} times as long as simulated: "
-        "their handshakes wait behind other data on the same connections, and SMPI cannot express it; a higher limit "
+        "their handshakes wait behind other data on the same connections, which SMPI cannot express; a higher limit "
         "of eager messages avoids it (of Open MPI over TCP: btl_tcp_eager_limit and btl_tcp_rndv_eager_limit)"
     ]
 
@@ -133,7 +133,7 @@ def _calls(rows: Rows, replay: Rows, routes: Routes, held_out: set[int]) -> Iter
 
 
 def _flows(rows: Rows, replay: Rows) -> Iterator[Judged]:
-    """Yield flows of the sizes that are held out."""
+    """Yield flows of the held-out sizes."""
     measured, replayed = flow_times(rows), flow_times(replay)
     held_out = held_out_flows(rows)
     for (flows, size), time_s in sorted(measured.items()):
@@ -143,7 +143,7 @@ def _flows(rows: Rows, replay: Rows) -> Iterator[Judged]:
 
 
 def _all_to_all(rows: Rows, replay: Rows) -> Iterator[Judged]:
-    """Yield calls of MPI_Alltoall, none of which is fitted."""
+    """Yield calls of MPI_Alltoall; none is fitted."""
     replayed = replay.medians("alltoall")
     for pair, by_size in rows.medians("alltoall").items():
         for size, time_s in by_size.items():

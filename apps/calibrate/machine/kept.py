@@ -1,4 +1,4 @@
-"""Rows that an interrupted calibration of a machine has measured: the next one goes on from them."""
+"""Rows measured by an interrupted calibration of a machine, from which the next one continues."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from apps.machines.machine_file import Machine
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 
-_MOST_AGE_S = 86_400.0  # of what is kept: nodes and networks change
-_ONCE = ("node", "send-waits", "recv-waits", "end")  # experiments of which the last measurement counts
+_MOST_AGE_S = 86_400.0  # largest age of kept rows: nodes and networks change
+_ONCE = ("node", "send-waits", "recv-waits", "end")  # experiments whose latest measurement counts
 
 
 @dataclass(frozen=True)
 class Kept:
     """Files in which the rows of a calibration are kept until its platform is written.
 
-    Every host of the machine sees their folder.
+    Their folder is visible on every host of the machine.
     """
 
     kernels: Path  # rows of kernels
-    earlier: Path  # rows of messages, of commands before this one
-    running: Path  # rows of messages that the measuring program is writing
+    earlier: Path  # rows of messages, from earlier commands
+    running: Path  # rows of messages being written by the measuring program
 
     def kernel_rows(self) -> tuple[MachineTime, ...]:
         """Return the kept rows of kernels."""
@@ -34,7 +34,7 @@ class Kept:
 
     def add_kernels(self, rows: Sequence[MachineTime]) -> None:
         """Keep further rows of kernels."""
-        with suppress(OSError):  # without a place to keep them they are lost if the command is interrupted
+        with suppress(OSError):  # without a file they are lost if the command is interrupted
             self.kernels.parent.mkdir(parents=True, exist_ok=True)
             with self.kernels.open("a") as file:
                 if file.tell() == 0:
@@ -42,7 +42,7 @@ class Kept:
                 file.write(written_rows(rows))
 
     def begin(self) -> tuple[MachineTime, ...]:
-        """Return the rows of messages that earlier commands have measured, and keep them apart from further ones."""
+        """Return the rows of messages measured by earlier commands, and store them separately from new ones."""
         rows = _joined(_read(self.earlier), _read(self.running))
         with suppress(OSError):
             self.earlier.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class Kept:
         return rows
 
     def written_now(self) -> tuple[MachineTime, ...]:
-        """Return the rows of messages that this command has measured."""
+        """Return the rows of messages measured by this command."""
         return _read(self.running)
 
     def clear(self) -> None:
@@ -63,16 +63,16 @@ class Kept:
 
 
 def kept_of(machine: Machine) -> Kept:
-    """Return the files of a machine, by everything that can change what is measured on it."""
+    """Return the files of a machine, named by everything that affects its measurements."""
     folder = (machine.folder or cache_folder()) / "calibrations"
     stem = machine.content_hash[:24]
     return Kept(*(folder / f"{stem}.{part}.csv" for part in ("kernels", "earlier", "running")))
 
 
 def _read(path: Path) -> tuple[MachineTime, ...]:
-    """Return the complete rows of a file; a line that was being written is left out, and a file that is old or none."""
+    """Return the complete rows of a file, without a partly written line; none if the file is old or missing."""
     try:
-        if abs(time.time() - path.stat().st_mtime) > _MOST_AGE_S:  # it is not younger where the clock was put back
+        if abs(time.time() - path.stat().st_mtime) > _MOST_AGE_S:  # also old if the clock was put back
             return ()
         text = path.read_text(encoding="utf-8")
         return parsed_rows(text[: text.rfind("\n") + 1], str(path))
@@ -81,14 +81,14 @@ def _read(path: Path) -> tuple[MachineTime, ...]:
 
 
 def together(earlier: Sequence[MachineTime], later: Rows) -> Rows:
-    """Return a measurement with what earlier ones of the same nodes have measured; other nodes' rows are left out."""
+    """Return a measurement with the rows of earlier ones on the same nodes; rows of other nodes are left out."""
     return Rows(later.nodes, _joined(earlier, later.rows))
 
 
 def _joined(first: Sequence[MachineTime], then: Sequence[MachineTime]) -> tuple[MachineTime, ...]:
-    """Return the rows of two measurements, one after the other; groups of rows measured at once stay apart.
+    """Return the rows of two measurements, concatenated; groups of rows measured at once stay separate.
 
-    If the nodes are not the same, or the second one has not come so far, the rows of one of them alone.
+    If the nodes differ, or the second measurement did not get that far, only the rows of one of them.
     """
     nodes, later_nodes = ({row.first: row.group for row in rows if row.experiment == "node"} for rows in (first, then))
     if nodes != later_nodes:

@@ -1,4 +1,4 @@
-"""Speeds of the kernels on every node of a machine, with one rank and with all cores busy, and what they tell."""
+"""Speeds of the kernels on every node of a machine, with one rank and with all cores busy, and their consequences."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from apps.measuring.solo import solo_problem, solo_times
 from platforms.errors import UserError
 from platforms.model.platform import KernelEfficiency
 
-_SLOWED = 1.05  # a kernel that takes so many times as long with all cores busy tells the memory bus
-_MOVING = 1.0  # bytes of an operation from which on a kernel tells it
-_FEWEST = 2  # kernels that tell it
-_MOST_FAILURES = 2  # of a kernel's runs, after which it is left out
+_SLOWED = 1.05  # slowdown with all cores busy from which on a kernel shows the memory bus
+_MOVING = 1.0  # bytes per operation from which on a kernel shows it
+_FEWEST = 2  # least number of kernels that show it
+_MOST_FAILURES = 2  # failed runs after which a kernel is left out
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class KernelSpeed:
     """Counted operations per second of a rank on one node."""
 
     alone: float
-    busy: float | None  # of each rank while all cores of the node compute; None: it was measured with one rank
+    busy: float | None  # of each rank while all cores of the node compute; None: measured with one rank only
 
 
 Kernels = Mapping[str, Mapping[str, KernelSpeed]]  # by kernel and node
@@ -40,7 +40,7 @@ class TimedKernels:
     """Kernels that were run on a machine."""
 
     rows: tuple[MachineTime, ...]
-    refused: Mapping[tuple[str, str], str]  # why a kernel has no rows of an experiment, by experiment and kernel
+    refused: Mapping[tuple[str, str], str]  # reason for missing rows, by experiment and kernel
 
 
 def timed_kernels(
@@ -48,15 +48,15 @@ def timed_kernels(
 ) -> TimedKernels:
     """Run the kernels on the machine until the budget is used up, and return a row for every rank of every run.
 
-    A run has one rank on each node, or all of ``hosts``; each rank works for itself.  All kernels run once before one
-    runs again.  A kernel whose runs fail twice is left out.
+    A run has one rank on each node, or all of ``hosts``; ranks do not communicate.  All kernels run once before any
+    runs again.  A kernel that fails twice is left out.
 
     Args:
         machine: The machine.
         names: Of the kernels.
         hosts: The host of every rank if all cores are busy.
-        budget_s: Time that it may take; the run that exceeds it is the last.
-        kept: Where rows are kept; those of an interrupted command count.
+        budget_s: Time limit; the run that exceeds it is the last.
+        kept: Storage for rows; those of an interrupted command are reused.
     """
     times = [row for row in kept.kernel_rows() if row.second in names and row.first in machine.hosts]
     group = 1 + max((row.group for row in times), default=-1)
@@ -98,7 +98,7 @@ def _run(machine: Machine, what: str, name: str, hosts: Sequence[str], group: in
 
 
 def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:
-    """Yield experiment and kernel of every run, again and again; ``several``: a node has several cores."""
+    """Yield experiment and kernel of every run, endlessly; ``several``: a node has several cores."""
     while names:
         for name in names:
             yield ALONE, name
@@ -107,7 +107,7 @@ def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:
 
 
 def kernels_of(rows: Rows) -> Kernels:
-    """Return the median speeds; a kernel whose budget ended before it ran with all cores busy has none of these."""
+    """Return the median speeds; those with all cores busy are missing if the budget ended before."""
     rates: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in rows.of(ALONE, BUSY):
         rates[row.second][row.first][row.experiment].append(row.amount / row.time_s)
@@ -122,13 +122,13 @@ def kernels_of(rows: Rows) -> Kernels:
 
 
 def spread(kernels: Kernels, name: str, members: Sequence[str]) -> float:
-    """Return the largest less the smallest speed of a kernel alone on the nodes of a cluster, over their median."""
+    """Return the largest minus the smallest speed of a single kernel on a cluster's nodes, relative to their median."""
     speeds = [kernels[name][node].alone for node in members if node in kernels[name]]
     return (max(speeds) - min(speeds)) / median(speeds)
 
 
 def ratios(kernels: Kernels, node: str, members: Sequence[str]) -> list[float]:
-    """Return the speeds of all kernels on a node over the medians of its cluster."""
+    """Return the speeds of all kernels on a node relative to the medians of its cluster."""
     rates = []
     for by_node in kernels.values():
         if node in by_node:
@@ -145,7 +145,7 @@ def efficiencies(
         kernels: The measured speeds.
         members: Names of the nodes.
         speeds_flops: Speed of a core of each node on the platform, flop/s.
-        ranks: Number of ranks on each node while all its cores are busy; a kernel that was not timed so is left out.
+        ranks: Number of ranks on each node while all its cores are busy; kernels not timed in this way are left out.
     """
     shares, above = [], []
     for name, by_node in kernels.items():
@@ -162,7 +162,7 @@ def efficiencies(
 
 
 def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
-    """Return the bandwidth between cores and memory that the slowdown of kernels on nodes tells, byte/s.
+    """Return the bandwidth between cores and memory derived from the slowdown of kernels on nodes, byte/s.
 
     On the bus of docs/kernels/memory-bus.md each of c ranks waits for the bytes of all: an operation takes
     (c - 1) times its bytes over the bandwidth longer than alone.  The median over kernels counts.
@@ -171,13 +171,13 @@ def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
         kernels: The measured speeds.
         ranks: Number of ranks by node, while all cores were busy; the nodes to take.
     """
-    told = []
+    bandwidths = []
     for name, by_node in kernels.items():
         moved = solo_problem(name).bytes_per_flop or 0.0
         for node, speed in by_node.items():
             c = ranks.get(node, 1)
             if moved >= _MOVING and c > 1 and speed.busy is not None and speed.alone > _SLOWED * speed.busy:
-                told.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
-    names = dict.fromkeys(name for name, _ in told)
-    by_kernel = [median(rate for other, rate in told if other == name) for name in names]
+                bandwidths.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
+    names = dict.fromkeys(name for name, _ in bandwidths)
+    by_kernel = [median(rate for other, rate in bandwidths if other == name) for name in names]
     return median(by_kernel) if len(by_kernel) >= _FEWEST else None

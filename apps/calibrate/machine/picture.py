@@ -1,4 +1,4 @@
-"""Draw a measurement of a machine and its replay: ping-pongs, errors of what was not fitted, and speeds."""
+"""Draw a measurement of a machine and its replay: ping-pongs, errors of values not fitted, and speeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLUE, _RED, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
 
 def machine_figure(calibration: MachineCalibration) -> Figure:
     """Return a figure of four panels."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.0, 8.0), layout="constrained")

@@ -1,4 +1,4 @@
-"""Tell a calibration of a machine: as text, and as JSON."""
+"""Report a calibration of a machine as text and as JSON."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def _shared(calibration: MachineCalibration, kind: Kind) -> str:
     sharing = calibration.sharing
     if kind[0] == kind[1]:
         both, switch = sharing.nodes_both_ways_Bps.get(kind[0]), sharing.switches_Bps.get(kind[0])
-        told = [f"{_rate(both)} both ways together"] if both else ["full duplex"]
-        return ", ".join([*told, *([f"switch {_rate(switch)}"] if switch else [])])
+        parts = [f"{_rate(both)} both ways together"] if both else ["full duplex"]
+        return ", ".join([*parts, *([f"switch {_rate(switch)}"] if switch else [])])
     asked = {"pairs": kind, "backbone": (0, 0)}.get(sharing.arrangement)
     links = [sharing.links[asked]] if asked else [sharing.links[c, c] for c in kind]
     both_ways = [link.both_ways_Bps for link in links if link.both_ways_Bps]
-    told = [f"{_rate(min(link.each_way_Bps for link in links))} each way"]
-    return ", ".join([*told, *([f"{_rate(min(both_ways))} both ways together"] if both_ways else [])])
+    parts = [f"{_rate(min(link.each_way_Bps for link in links))} each way"]
+    return ", ".join([*parts, *([f"{_rate(min(both_ways))} both ways together"] if both_ways else [])])
 
 
 def kernel_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
@@ -106,8 +106,8 @@ def kernel_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
             busy = [speed.busy for speed in speeds if speed.busy is not None]
             both = (f"{median(busy) / 1e9:.4g}", f"{median(busy) / alone:.2f}") if busy else ("-", "-")
             share = shares.get(name)
-            told = (f"{share.alone:.3g}", f"{share.busy:.3g}") if share else ("-", "-")
-            rows.append((title, name, f"{alone / 1e9:.4g}", *both, f"{spread(kernels, name, members):.0%}", *told))
+            parts = (f"{share.alone:.3g}", f"{share.busy:.3g}") if share else ("-", "-")
+            rows.append((title, name, f"{alone / 1e9:.4g}", *both, f"{spread(kernels, name, members):.0%}", *parts))
     return rows
 
 

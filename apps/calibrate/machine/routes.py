@@ -18,12 +18,12 @@ class Routes:
 
     fitted: Mapping[Kind, Pair]  # the pair of each kind whose times are fitted
     local: Mapping[int, Pair]  # by cluster: a node with itself
-    held_out: Sequence[Pair]  # further pairs, to judge by
+    held_out: Sequence[Pair]  # further pairs, for validation
     trips: Mapping[Pair, Mapping[int, float]]  # median round trip in s by size in bytes
 
     @property
     def main(self) -> Kind:
-        """The kind with most sizes that lies nearest: the one whose calls were measured alone."""
+        """The kind with the most sizes and the smallest latency: the one whose single calls were measured."""
         return min(self.fitted, key=lambda kind: (-len(self.trips[self.fitted[kind]]), kind[0] != kind[1], kind))
 
 

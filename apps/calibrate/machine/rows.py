@@ -1,4 +1,4 @@
-"""Rows that the measuring program prints: read, checked and asked for."""
+"""Rows printed by the measuring program: reading, checks and queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from platforms.errors import UserError, nearest
 
 COLUMNS = ("experiment", "group", "first", "second", "amount", "time_s", "at_s")
 CALLS = ("pingpong", "send", "isend", "recv")
-ALONE, BUSY = "kernel-alone", "kernel-busy"  # of which ``second`` is the kernel
+ALONE, BUSY = "kernel-alone", "kernel-busy"  # their ``second`` is the kernel
 EXPERIMENTS = (
     *CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", ALONE, BUSY, "end",
 )  # fmt: skip
@@ -30,7 +30,7 @@ class MachineTime:
 
     experiment: str  # of EXPERIMENTS
     group: int  # rows of one group were measured at once; for "node": its cluster
-    first: str  # node of the sender, or of the one that computes
+    first: str  # node of the sender, or computing node
     second: str  # node of the receiver, or the kernel; empty: none
     amount: int  # bytes of a message, operations of computing, ranks on a node, or a threshold in bytes
     time_s: float
@@ -43,7 +43,7 @@ class Node:
 
     name: str
     cluster: int
-    ranks: int  # that took part
+    ranks: int  # participating ranks
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Rows:
         }
 
     def threshold(self, experiment: str) -> int | None:
-        """Return the size in bytes that bisection found; None: none up to the largest size."""
+        """Return the size in bytes found by bisection; None: none up to the largest size."""
         amounts = [row.amount for row in self.of(experiment)]
         return amounts[0] if amounts and amounts[0] <= self.largest else None
 
@@ -92,7 +92,7 @@ class Rows:
 
     @property
     def passes(self) -> int:
-        """Number of passes that were completed; 0 where the measurement ended in the first one."""
+        """Number of completed passes; 0 if the measurement ended in the first one."""
         return sum(row.amount for row in self.of("end"))
 
     def renamed(self, names: Sequence[str]) -> Rows:
@@ -116,7 +116,7 @@ def read_rows(text: str, where: str) -> Rows:
     """Return the rows in the output of the measuring program; lines before its header are left out.
 
     Raises:
-        UserError: There is no header or no end, a line is wrong, or what a platform needs was not measured.
+        UserError: There is no header or no end, a line is wrong, or values needed for a platform are missing.
     """
     rows = parsed_rows(text, where)
     if not rows or rows[-1].experiment != "end":
@@ -125,7 +125,7 @@ def read_rows(text: str, where: str) -> Rows:
 
 
 def parsed_rows(text: str, where: str) -> tuple[MachineTime, ...]:
-    """Return the rows behind the header, whatever they measure.
+    """Return the rows after the header, of any experiment.
 
     Raises:
         UserError: There is no header, or a line is wrong.
@@ -191,7 +191,7 @@ def _row(where: str, line: str) -> MachineTime:
     if not 0 <= row.time_s < _LONGEST_S or not 0 <= row.at_s < _LONGEST_S:
         raise UserError(where, f"time {time} or {at} is out of range", "Give seconds")
     if experiment in _TIMED and row.time_s == 0:
-        row = replace(row, time_s=1e-9)  # shorter than the clock can tell
+        row = replace(row, time_s=1e-9)  # below the clock's resolution
     return row
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-ANY = "ignore"  # the algorithm 0: Open MPI decides by its fixed rules
+ANY = "ignore"  # algorithm 0: Open MPI's fixed rules
 # Operations by their numbers in the file.
 _OPERATIONS = {
     0: "allgather", 1: "allgatherv", 2: "allreduce", 3: "alltoall", 4: "alltoallv", 6: "barrier", 7: "bcast",
@@ -19,10 +19,10 @@ _VERSION_2 = "rule-file-version-2"
 
 
 def rules_for(text: str, ranks: int) -> Mapping[str, list[tuple[int, int]]]:
-    """Return, by operation, from which bytes on communicators of so many ranks take which algorithm, ascending.
+    """Return, by operation, the first sizes in bytes of the algorithms for communicators of some ranks, ascending.
 
     Open MPI takes the rules of the largest communicator that is not larger.  Operations without such rules are left
-    out, and so is everything behind a place where the file is not in the format.
+    out, and so is everything after a format error.
     """
     lines = [line.partition("#")[0] for line in text.splitlines()]
     fields = 5 if any(_VERSION_2 in line for line in lines) else 4

@@ -1,4 +1,4 @@
-"""Speeds of nodes, nodes that are slower than their like, and values that drifted during the measurement."""
+"""Speeds of nodes, nodes slower than others of their cluster, and drift during the measurement."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from statistics import median
 from apps.calibrate.machine.kernels import Kernels, kernels_of, ratios
 from apps.calibrate.machine.rows import Rows
 
-SAME_SPEED = 0.05  # nodes that differ less from their cluster's usual speed get it
+SAME_SPEED = 0.05  # nodes that differ by less get their cluster's usual speed
 _MOST = 0.75  # share of a node's values that must differ: a busy machine disturbs single ones, in both directions
-_SLOW = 0.95  # of the median speed of its cluster: a node below it is named
-_FAR = 1.2  # times the median latency of like pairs: a node all of whose pairs are above it is named
+_SLOW = 0.95  # share of the cluster's median speed below which a node is reported
+_FAR = 1.2  # multiple of the median latency of similar pairs: a node is reported if all its pairs are above it
 _DRIFT = 0.05  # relative change of a median from the first third of the time to the last
-_FEWEST = 3  # values on either side that tell a drift
+_FEWEST = 3  # values needed on either side to show a drift
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Speeds:
     """Operations per second of one rank, by node."""
 
     alone: Mapping[str, float]
-    busy: Mapping[str, float]  # of each rank while all of the node compute; empty where a node had one rank
-    values: Mapping[str, Sequence[float]]  # of which the median is that of ``of``
+    busy: Mapping[str, float]  # of each rank while all ranks of the node compute; empty if a node had one rank
+    values: Mapping[str, Sequence[float]]  # values whose median is in ``of``
     kernels: Kernels  # empty: not measured
 
     def of(self, node: str) -> float:
-        """Return the speed of a core as programs find it: with as many ranks on the node as took part."""
+        """Return the speed of a core in practice: with the participating ranks on the node."""
         return self.busy.get(node, self.alone[node])
 
     def usual(self, members: Sequence[str]) -> float:
@@ -36,7 +36,7 @@ class Speeds:
         return median(rate for node in members for rate in self.values[node])
 
     def share(self, node: str, members: Sequence[str]) -> float:
-        """Return the speed of a node over the usual one of its cluster; 1 where too few of its values tell it apart.
+        """Return the speed of a node relative to the usual one of its cluster; 1 if too few of its values differ.
 
         The values are those of the kernels, if at least three were measured, or else those of the multiply-adds.
         """
@@ -66,13 +66,13 @@ def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
 
 
 def _slow(rows: Rows, speeds: Speeds) -> list[str]:
-    told = []
+    findings = []
     for cluster in range(rows.clusters):
         for name in rows.members(cluster):
             share = speeds.share(name, rows.members(cluster))
             if share < _SLOW:
-                told.append(f"{name} computes at {share:.0%} of the median of its cluster")
-    return told
+                findings.append(f"{name} computes at {share:.0%} of the median of its cluster")
+    return findings
 
 
 def _crowded(speeds: Speeds) -> list[str]:
@@ -85,9 +85,9 @@ def _crowded(speeds: Speeds) -> list[str]:
 
 
 def _far(rows: Rows) -> list[str]:
-    """Name nodes that are farther from every node of a cluster than the others are from each other."""
+    """Report nodes that are farther from every node of a cluster than the others are from each other."""
     latency = {pair: by_size[1] for pair, by_size in rows.medians("latency").items() if 1 in by_size}
-    told = []
+    findings = []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         inside = {pair: time_s for pair, time_s in latency.items() if set(pair) <= set(members)}
@@ -97,32 +97,32 @@ def _far(rows: Rows) -> list[str]:
         for name in members:
             times_s = [time_s for pair, time_s in inside.items() if name in pair]
             if times_s and min(times_s) > _FAR * usual:
-                told.append(
+                findings.append(
                     f"{name}: its smallest latency is {min(times_s) / usual:.2f} times the median of its cluster"
                 )
-    return told
+    return findings
 
 
 def _drifted(rows: Rows) -> list[str]:
-    """Compare what was repeated early and late."""
+    """Compare early and late repetitions."""
     values: dict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
     repeated = rows.of("alone", "pingpong")
     for row in repeated:
         values[row.experiment, row.first, row.second, row.amount].append((row.at_s, row.time_s))
-    begin_s, end_s = min((row.at_s for row in repeated), default=0.0), rows.rows[-1].at_s  # kernels may have run before
+    begin_s, end_s = min((row.at_s for row in repeated), default=0.0), rows.rows[-1].at_s  # kernels may come earlier
     changes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (experiment, first, _, _), seen in values.items():
         early = [time_s for at_s, time_s in seen if at_s < begin_s + (end_s - begin_s) / 3]
         late = [time_s for at_s, time_s in seen if at_s > end_s - (end_s - begin_s) / 3]
         if min(len(early), len(late)) >= _FEWEST:
             changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
-    told = []
+    findings = []
     for (experiment, node), changed_times in changes.items():
         change = median(changed_times)
         if abs(change) > _DRIFT:
             what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
             longer = "longer" if change > 0 else "less"
-            told.append(
+            findings.append(
                 f"drift: {what} took {abs(change):.0%} {longer} in the last third of the time than in the first"
             )
-    return told
+    return findings

@@ -1,4 +1,4 @@
-"""Flows that a measurement could not make for lack of nodes, or did not make for lack of time."""
+"""Flows that were not measured for lack of nodes or time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from apps.calibrate.machine.rows import Rows
 
 
 def unseen(rows: Rows) -> list[str]:
-    """Return a sentence about what was not measured because the budget ended in the first pass, if it did."""
+    """Return a sentence about values not measured because the budget ended in the first pass, if it did."""
     if rows.passes > 0:
         return []
     seen = {label(rows, flows) for flows, _ in rows_of_flows(rows)}
@@ -16,11 +16,11 @@ def unseen(rows: Rows) -> list[str]:
     left += ["MPI_Alltoall"] if not rows.of("alltoall") and len(rows.nodes) > 2 else []
     if not left:
         return ["the budget ended in the first pass: some values were measured at fewer sizes or nodes"]
-    return [f"the budget ended in the first pass: not measured, and taken to slow nothing: {', '.join(left)}"]
+    return [f"the budget ended in the first pass: not measured, and assumed to slow nothing: {', '.join(left)}"]
 
 
 def possible(what: str, rows: Rows) -> bool:
-    """Tell whether the nodes suffice for a kind of flows."""
+    """Return whether the nodes suffice for a kind of flows."""
     sizes = sorted((len(rows.members(c)) for c in range(rows.clusters)), reverse=True)
     needed: dict[str, bool] = {
         contention.LONE: len(rows.nodes) > 1,

@@ -1,4 +1,4 @@
-"""Algorithms of MPI_Alltoall: libraries take another one with 2, 4, 8, 16 ... ranks, which the measured times show."""
+"""Algorithms of MPI_Alltoall: libraries use another one with 2, 4, 8, 16 ... ranks, as the measured times show."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from apps.calibrate.patterns.replay import Replayed, median_error
 from apps.calibrate.patterns.rows import PatternTime
 
 ALL_TO_ALL = "alltoall"
-POWERS_ALONE = "pair"  # SMPI's algorithm that needs a power of two of ranks
-_FAR = 0.2  # median error without sign, from which on another algorithm is tried
+POWERS_ALONE = "pair"  # SMPI's algorithm for a power of two of ranks
+_FAR = 0.2  # median absolute error from which on another algorithm is tried
 _OTHERS = ("bruck", "pair", "basic_linear")
 
 
 @dataclass(frozen=True)
 class OtherAlgorithm:
-    """An algorithm that meets the all-to-alls of some numbers of ranks better than that of the platform."""
+    """An algorithm that fits the all-to-alls of some numbers of ranks better than that of the platform."""
 
     name: str
     replays: tuple[Replayed, ...]
@@ -43,7 +43,7 @@ def is_power(ranks: int) -> bool:
 def other_algorithm(
     replays: Sequence[Replayed], replayed_with: Callable[[str, Sequence[PatternTime]], Sequence[Replayed]]
 ) -> OtherAlgorithm | None:
-    """Return the algorithm that the measured all-to-alls on powers of two show; None: that of the platform does.
+    """Return the algorithm shown by the measured all-to-alls on powers of two; None: that of the platform.
 
     Args:
         replays: All rows, with the algorithm of the platform.

@@ -23,7 +23,7 @@ from platforms.read.read import kept_file, read_platform
 
 
 def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalibration:
-    """Calibrate as the options say, and write the platform and the picture.
+    """Calibrate according to the options, and write the platform and the picture.
 
     Args:
         request: The options of ``gridval platform calibrate``, which have been checked.
@@ -76,7 +76,7 @@ def _check(request: CalibrateRequest, rows: list[PatternTime], fit: list[Pattern
     sends = [row.time_s for row in fit if row.call.pattern == "send"]
     if not sends:
         problem = "no send on so few ranks"
-        raise UserError(f"--fit-ranks {request.fit_ranks}", problem, "Give more: send tells the rate of a link")
+        raise UserError(f"--fit-ranks {request.fit_ranks}", problem, "Give more: send shows the rate of a link")
     if latency_s >= 0.5 * min(sends):
         problem = f"half the time of a send, {min(sends):.3g} s, or more"
         raise UserError(f"--latency-us {request.latency_us:g}", problem, "Give a smaller one, or larger messages")

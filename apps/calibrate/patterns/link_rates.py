@@ -27,12 +27,12 @@ class Sharing:
     pair_Bps: float | None  # of two nodes, both ways together
     node_Bps: float | None  # of a node, both ways together
     switch_Bps: float | None  # of all flows together
-    ratios: dict[str, float]  # time over that of send, by pattern that was fitted
+    ratios: dict[str, float]  # time relative to send, by fitted pattern
     cautions: tuple[str, ...]
 
 
 def fitted_rows(rows: Sequence[PatternTime], most_ranks: int) -> list[PatternTime]:
-    """Return the rows that are fitted: the patterns of FITTED on at most so many ranks."""
+    """Return the fitted rows: the patterns of FITTED on up to a number of ranks."""
     return [row for row in rows if row.call.pattern in FITTED and row.call.ranks <= most_ranks]
 
 
@@ -41,7 +41,7 @@ def sharing_of(fit: Sequence[PatternTime], latency_s: float) -> Sharing:
 
     Args:
         fit: The rows.
-        latency_s: Of a route, which is no part of a message's transfer.
+        latency_s: Of a route; it is not part of a message's transfer.
     """
     base = {}  # s per byte, of the rows of fewest ranks and those that are as fast
     slower: list[float] = []  # byte/s of all flows, where more ranks made the call slower
@@ -70,11 +70,11 @@ def sharing_of(fit: Sequence[PatternTime], latency_s: float) -> Sharing:
 
 
 def _node_ratio(same: float | None, diff: float | None) -> float | None:
-    """Return the ratio that the capacity of the nodes has to explain, from those of both patterns."""
+    """Return the ratio to be explained by the capacity of the nodes, from those of both patterns."""
     if same is None or diff is None:
         return diff
     if diff > (1 + NOTABLE) * same:
-        return float(np.sqrt(same * diff))  # no sharing meets both: the error is split
+        return float(np.sqrt(same * diff))  # no sharing fits both: the error is split
     return min(diff, same)
 
 
@@ -86,9 +86,9 @@ def _capacity(rate_Bps: float, ratio: float | None) -> float | None:
 def _cautions(same: float | None, diff: float | None) -> tuple[str, ...]:
     cautions = []
     if same is None:
-        cautions.append("sendrecv_same was not fitted: two flows between the same nodes are taken to be full duplex")
+        cautions.append("sendrecv_same was not fitted: two flows between the same nodes are assumed to be full duplex")
     if diff is None:
-        cautions.append("sendrecv_diff was not fitted: nodes are taken to be full duplex towards different nodes")
+        cautions.append("sendrecv_diff was not fitted: nodes are assumed to be full duplex towards different nodes")
     if same is not None and diff is not None and diff > (1 + NOTABLE) * same:
         cautions.append(
             "sendrecv_diff takes longer than sendrecv_same, which no capacity of pairs and nodes explains: "

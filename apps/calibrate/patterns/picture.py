@@ -15,7 +15,7 @@ _COLOURS = {"send": "#0072B2", "sendrecv_same": "#D55E00", "sendrecv_diff": "#00
 
 def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: float) -> Figure:
     """Return the figure: times over that of one way, per message of a rank, against the ranks; below, the errors."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 6.2), layout="constrained")
@@ -40,7 +40,7 @@ def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: 
 
 def _handles(replays: Sequence[Replayed]) -> list[Any]:
     """Return the entries of the legend: a colour by pattern, a mark by use."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.lines import Line2D
 
     patterns = dict.fromkeys(replay.row.call.pattern for replay in replays)

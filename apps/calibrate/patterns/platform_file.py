@@ -11,7 +11,7 @@ from apps.calibrate.platform_file import Cluster
 from platforms.grids.xml import number_text, root_element, written_root
 
 MOST_NODES = 256  # whose pairs have links of their own
-EAGER_BYTES = 65536  # below it MPI_Send does not wait: SimGrid's default, as patterns do not tell
+EAGER_BYTES = 65536  # below it MPI_Send does not wait: SimGrid's default, because patterns do not show it
 
 
 def sharing_options(collectives: str, alltoall: str) -> dict[str, str]:
@@ -44,7 +44,7 @@ def sharing_platform(
     switch, and the limiter and the link of the receiver; links that limit nothing are left out.  The links of the nodes
     have half the latency each, the others none.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(options, provenance)
@@ -69,7 +69,7 @@ def sharing_platform(
 
 
 def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     def shared(name: str, capacity_Bps: float | None) -> None:
@@ -85,7 +85,7 @@ def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> Non
 
 
 def _routes(zone: Any, cluster: Cluster, sharing: Sharing) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     for i, j in combinations(range(cluster.nodes), 2):

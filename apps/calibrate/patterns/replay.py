@@ -1,4 +1,4 @@
-"""Judge a platform by its patterns: repeat the measured calls in SMPI and compare."""
+"""Validate a platform by its patterns: repeat the measured calls in SMPI and compare."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Replayed:
 
     @property
     def error(self) -> float:
-        """Replayed less measured time, over the measured time."""
+        """Replayed minus measured time, relative to the measured time."""
         return self.replayed_s / self.row.time_s - 1
 
 
@@ -38,5 +38,5 @@ def replayed(platform: Platform, rows: Sequence[PatternTime], fit: Sequence[Patt
 
 
 def median_error(replays: Sequence[Replayed]) -> float:
-    """Return the median of the errors without sign."""
+    """Return the median absolute error."""
     return float(np.median([abs(replay.error) for replay in replays]))

@@ -1,4 +1,4 @@
-"""Tell a calibration from patterns: as text, and as JSON."""
+"""Report a calibration from patterns as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from platforms.terminal.table import table_lines
 
 @dataclass(frozen=True)
 class PatternCalibration:
-    """A platform calibrated from patterns, with all that tells how good it is."""
+    """A platform calibrated from patterns, with the measures of its quality."""
 
     cluster: Cluster
     sharing: Sharing

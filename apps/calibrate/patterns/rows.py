@@ -45,7 +45,7 @@ def read_rows(paths: Sequence[str], cluster: str) -> list[PatternTime]:
         raise UserError(f"--cluster {cluster}", f"not in {where}", nearest(cluster, clusters))
     rows = [row for name, row in named_rows if name in (None, cluster)]
     if not any(row.call.pattern == "send" for row in rows):
-        raise UserError(where, "no times of the pattern send", "Give them too: they tell the rate of a link")
+        raise UserError(where, "no times of the pattern send", "Give them too: they show the rate of a link")
     return rows
 
 

@@ -30,17 +30,17 @@ _NEAR = 0.15  # NetPIPE counts 2^20 bits as one Mbit: 5 % away from 10^6
 
 
 def is_osu(text: str) -> bool:
-    """Tell whether this is the output of an OSU benchmark."""
+    """Return whether this is the output of an OSU benchmark."""
     return any(_OSU_TITLE.match(line) for line in text.splitlines())
 
 
 def is_imb(text: str) -> bool:
-    """Tell whether this is the output of Intel's benchmarks."""
+    """Return whether this is the output of Intel's benchmarks."""
     return any(_IMB_SECTION.match(line) for line in text.splitlines())
 
 
 def is_netpipe(text: str) -> bool:
-    """Tell whether this is the output of NetPIPE, or its file np.out."""
+    """Return whether this is the output of NetPIPE, or its file np.out."""
     lines = [line for line in text.splitlines() if line.strip()]
     return any(_NETPIPE.match(line) for line in lines) or (bool(lines) and _np_out_fields(lines[0]) is not None)
 
@@ -119,7 +119,7 @@ def netpipe_samples(path: str, text: str) -> Iterator[Sample]:
 
 
 def _np_out_fields(line: str) -> list[str] | None:
-    """Return bytes, Mbit/s and s of a line of np.out; None if it is none."""
+    """Return bytes, Mbit/s and s of a line of np.out; None for other lines."""
     fields = line.split()
     try:
         size, mbits, time_s = map(float, fields)

@@ -20,21 +20,21 @@ BENCHMARK_COLUMNS = ("benchmark", "size_bytes", "time_us")  # of a table of OSU'
 _ONE_WAY = ("latency", "pingpong")  # benchmarks that print half of a round trip between two ranks
 _CALIBRATION_LINE = re.compile(r"MPI_\w+\s*,")
 _CALLS = {"MPI_Send": "send", "MPI_Isend": "isend", "MPI_Recv": "recv"}
-_OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # that the same program times, and SMPI's network does not need
+_OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # timed by the same program, but not needed for SMPI's network
 
 
 def is_named_csv(line: str) -> bool:
-    """Tell whether the first line of a file names the columns of COLUMNS, or some of them."""
+    """Return whether the first line of a file names the columns of COLUMNS, or some of them."""
     return "," in line and bool(set(COLUMNS) & {name.strip() for name in line.split(",")})
 
 
 def is_benchmark_csv(line: str) -> bool:
-    """Tell whether the first line of a file names the columns of BENCHMARK_COLUMNS."""
+    """Return whether the first line of a file names the columns of BENCHMARK_COLUMNS."""
     return set(BENCHMARK_COLUMNS) <= {name.strip() for name in line.split(",")}
 
 
 def is_calibration_csv(line: str) -> bool:
-    """Tell whether the first line of a file is one of platform-calibration."""
+    """Return whether the first line of a file is one of platform-calibration."""
     return _CALIBRATION_LINE.match(line) is not None
 
 

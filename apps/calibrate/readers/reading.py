@@ -26,7 +26,7 @@ from apps.calibrate.readers.sample import Sample
 from platforms.errors import UserError, nearest
 from platforms.files.reading import input_text
 
-FEWEST_SIZES = 8  # of a call: fewer tell too little of its curve
+FEWEST_SIZES = 8  # of a call: fewer do not determine its curve
 _Reader = Callable[[str, str], Iterator[Sample]]
 
 
@@ -61,7 +61,7 @@ def measured_of(samples: Iterable[Sample], where: str) -> Measured:
     for sample in samples:
         values[sample.call].append((sample.size_bytes, sample.time_s))
     if "pingpong" not in values:
-        raise UserError(where, "no times of a ping-pong", "Give them too: they tell latency and bandwidth")
+        raise UserError(where, "no times of a ping-pong", "Give them too: they show latency and bandwidth")
     measured = {call: points_of(values[call]) for call in CALLS if call in values}
     for call, points in measured.items():
         if len(points) < FEWEST_SIZES:

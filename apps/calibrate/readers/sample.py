@@ -29,11 +29,11 @@ def sample(where: str, call: str, size: str, time: str, *, unit_s: float = 1.0, 
         call: The call.
         size: Message size in bytes, as text.
         time: The time, as text.
-        unit_s: Seconds in the unit of ``time``; twice as many where the file has half a round trip.
-        cluster: Name of the cluster, if the file tells it.
+        unit_s: Seconds per unit of ``time``; twice as many if the file has half a round trip.
+        cluster: Name of the cluster, if the file has it.
 
     Raises:
-        UserError: A value is not what it should be.
+        UserError: A value is invalid.
     """
     if call not in CALLS:
         raise UserError(where, f"no call {call!r}", nearest(call, CALLS))

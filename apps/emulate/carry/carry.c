@@ -1,7 +1,7 @@
-/* Measures what one processor computes for several ranks in turn: carry CPU RANKS
+/* Measures the speed of one processor that computes for several ranks in turn: carry CPU RANKS
  *
- * Every rank has a sparse matrix of its own, as CG has it, and multiplies it by a vector for a slice of time; then comes
- * the next one, whose data have left the cache meanwhile.  Prints operations per second of all ranks together. */
+ * Every rank has its own sparse matrix, as in CG, and multiplies it by a vector for a time slice; then comes the next
+ * rank, whose data have been evicted from the cache meanwhile.  Prints the total operations per second of all ranks. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>

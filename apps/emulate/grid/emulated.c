@@ -1,11 +1,11 @@
 /* Runs a command on an emulated grid:
  *
  *   emulated run DESCRIPTION REPORT COMMAND...    file descriptors: of the grid's description, and for the report
- *   emulated enter HOST COMMAND...                in a node of the grid in which the caller runs, as ssh would
+ *   emulated enter HOST COMMAND...                runs a command in a node of the caller's grid, like ssh
  *
- * The first process waits for the keeper, which is the first process of a process name space: when the keeper ends,
- * for whatever reason, the kernel kills all others, and with the last of them the name spaces and devices vanish.  The
- * keeper ends when the command or the router ends, and is killed with the process that waits for it, as that is with its
+ * The first process waits for the keeper, which is the first process of a process name space: when the keeper ends, for
+ * any reason, the kernel kills all others, and with the last of them the name spaces and devices vanish.  The keeper
+ * ends when the command or the router ends, and is killed with the process that waits for it, as that is with its
  * parent.  The report consists of lines of JSON (apps/emulate/report.py). */
 #define _GNU_SOURCE
 #include "router.h"
@@ -34,14 +34,14 @@ static _Noreturn void fail(const char *what, const char *where)
 {
   char text[512];
   snprintf(text, sizeof text, "%s%s%s: %s", what, *where ? " of node " : "", where, strerror(errno));
-  for (char *one = text; *one; one++) /* a name may have what JSON would quote */
+  for (char *one = text; *one; one++) /* a name may contain characters that JSON escapes */
     if (*one == '"' || *one == '\\' || (unsigned char)*one < ' ')
       *one = '?';
   dprintf(report, "{\"error\": \"%s\"}\n", text);
   exit(FAILED);
 }
 
-/* The calling process is killed when its parent ends; `parent` tells whether it has ended already. */
+/* Kills the calling process when its parent ends, or at once if `parent` has ended already. */
 static void end_with_parent(int parent)
 {
   struct pollfd hung_up = {.fd = parent};
@@ -64,7 +64,7 @@ static void make_nodes(void)
   close(own_name);
 }
 
-/* Writes the host file for mpirun, and an /etc/hosts that the grid alone sees. */
+/* Writes the host file for mpirun, and an /etc/hosts that only the grid sees. */
 static void write_hosts(void)
 {
   FILE *hosts = fopen(SPACES "/hosts", "we"), *names = fopen(SPACES "/names", "we");
@@ -82,7 +82,7 @@ static void write_hosts(void)
     fail("file of hosts", "");
 }
 
-/* Gives a file a name of its own inside the grid, which does not change with the cache folder. */
+/* Mounts a file under a fixed name inside the grid, independent of the cache folder. */
 static void show_as(const char *path, const char *name)
 {
   int made = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -138,7 +138,7 @@ static int wait_for(pid_t command, pid_t carrier)
 {
   for (;;) {
     int status;
-    pid_t ended = wait(&status); /* orphans of the command, too */
+    pid_t ended = wait(&status); /* also reaps orphans of the command */
     if (ended == carrier) {
       dprintf(report, "{\"error\": \"the router has ended\"}\n");
       exit(FAILED);
@@ -148,7 +148,7 @@ static int wait_for(pid_t command, pid_t carrier)
   }
 }
 
-/* Passes on the lines that the pacers have written. */
+/* Copies the lines written by the pacers to the report. */
 static void pass_on_pacers(void)
 {
   FILE *file = fopen(SPACES "/pacers", "re");
@@ -202,7 +202,7 @@ static int run(int description, char **command)
   return WIFSIGNALED(status) ? FAILED : WEXITSTATUS(status);
 }
 
-/* The words of the command are one line of the shell, as for ssh. */
+/* The words of the command form one shell line, as for ssh. */
 static int enter(const char *host, char **words)
 {
   char line[1 << 17] = "";

@@ -1,10 +1,10 @@
-/* Packets in the order of the times at which something happens to them. */
+/* A queue of packets, ordered by the times of their next events. */
 #pragma once
 #include <stdbool.h>
 
 typedef struct {
   double time;
-  unsigned long order; /* of two events at the same time the older comes first */
+  unsigned long order; /* of two simultaneous events, the older comes first */
   void *what;
 } Event;
 

@@ -1,4 +1,5 @@
-/* The times at which a link passes on packets; they are computed, so a router that wakes up late adds up no error. */
+/* The times at which a link forwards packets.  They are computed, so a router that wakes up late does not accumulate
+ * errors. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,20 +9,20 @@ typedef struct {
   char name[160];
   double rate;    /* bit/s */
   double delay;   /* s, one way */
-  double free_at; /* s: the end of what it has to send so far */
+  double free_at; /* s: end of the transmissions so far */
   double most_waiting; /* bytes */
   long packets, dropped;
   Turns *turns;   /* NULL: packets are served first come, first served */
 } Link;
 
-/* The times, s, at which the first and the last bit of a packet reach the end of what it has crossed so far. */
+/* The times, s, at which the first and the last bit of a packet leave the links crossed so far. */
 typedef struct {
   double first, last;
 } Span;
 
-/* Sends a packet over the link, behind all packets that came before; returns false if it would have to wait behind more
- * than `queue` bytes, and is dropped.  The link begins with a packet when its first bit is there (cut-through), and
- * works on it for bits / rate; its last bit leaves after that, and not before it has come. */
+/* Sends a packet over the link after all earlier packets; returns false if it would wait behind more than `queue` bytes
+ * and is dropped.  Transmission begins when the packet's first bit arrives (cut-through) and takes bits / rate; the
+ * last bit leaves after that, but not before it has arrived. */
 bool fifo_carry(Link *link, Span *span, int bytes, double queue);
 
 /* Sends a packet whose turn it is. */

@@ -1,9 +1,9 @@
-/* The grid to emulate, as apps/emulate/description.py writes it:
+/* The grid to emulate, in the format written by apps/emulate/description.py:
  *
  *   mtu BYTES             of the network devices
  *   window BYTES          of TCP
  *   queue BYTES           that may wait for a link
- *   tick SECONDS          time between two looks at the devices
+ *   tick SECONDS          time between two polls of the devices
  *   cpu NUMBER            processor of the router and the ranks
  *   pacer PATH            of the library that paces ranks
  *   node NAME ADDRESS SLOTS      the first is the one in which the command runs; it has no slots
@@ -38,5 +38,5 @@ typedef struct {
   Path paths[NODES][NODES];
 } Grid;
 
-/* Reads the description; returns what is wrong, or NULL. */
+/* Reads the description; returns an error message, or NULL. */
 const char *grid_read(Grid *grid, int from);

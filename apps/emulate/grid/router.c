@@ -19,18 +19,18 @@
 #include <unistd.h>
 
 enum { PRIORITY = 50, HEADER = 20 };
-static const double QUIET = 5e-3;  /* s without a packet until the router waits for the next one instead of looking */
+static const double QUIET = 5e-3;  /* s without a packet until the router blocks instead of polling */
 static const double VERY_LATE = 5e-4; /* s */
 
 typedef struct Packet {
-  struct Packet *next; /* of those not in use */
+  struct Packet *next; /* next unused packet */
   const Path *path;
   int hop, flow, to, bytes;
   Span span;
-  unsigned char data[]; /* as many as the devices let through */
+  unsigned char data[]; /* up to the MTU of the devices */
 } Packet;
 
-/* What the router did. */
+/* The statistics of the router. */
 typedef struct {
   long delivered, refused, very_late;
   double late_sum, late_most;
@@ -76,7 +76,7 @@ static void add(Events *to, double time, void *what)
   }
 }
 
-/* The packet whose turn it is leaves; the link's next turn comes when it has. */
+/* Sends the packet whose turn it is, and schedules the link's next turn for the end of its transmission. */
 static void take_turn(Link *link)
 {
   Packet *packet = turns_next(link);
@@ -101,7 +101,7 @@ static void wait_for_turn(Link *link, Packet *packet)
   link->turns->busy = true;
 }
 
-/* The packet's first bit has reached its next link; or its last bit its node. */
+/* Handles the arrival of a packet's first bit at its next link, or of its last bit at its node. */
 static void advance(Packet *packet)
 {
   if (packet->hop > packet->path->count)
@@ -120,7 +120,7 @@ static void advance(Packet *packet)
   }
 }
 
-/* Does everything that is due up to a time, in its order. */
+/* Handles all events up to a time, in order. */
 static void go_on(double until)
 {
   for (;;) {
@@ -159,7 +159,7 @@ static Packet *fresh(void)
   return packet;
 }
 
-/* Takes all packets that a node has sent; `sent` is the time that is assumed. */
+/* Reads all packets sent by a node; `sent` is the assumed sending time. */
 static void take_in(int from, double sent)
 {
   for (;;) {
@@ -192,7 +192,7 @@ static void on_stop(int signal)
   stop = 1;
 }
 
-/* Waits until a packet comes if none is under way, otherwise for the next look; returns when it last looked. */
+/* Waits for a packet if none is under way, otherwise for the next poll; returns the time of the latest poll. */
 static int wait_for_packets(int poller, struct epoll_event *found, bool idle, double *next)
 {
   if (idle)
@@ -213,7 +213,7 @@ static void carry(int poller)
     bool idle = !events.size && !turns.size && looked > active + QUIET;
     int count = wait_for_packets(poller, found, idle, &next);
     double t = now();
-    /* A packet has come at some time since the last look: half of that time ago, on average. */
+    /* A packet arrived at some time since the last poll: on average, half of that time ago. */
     double sent = idle ? t : t - 0.5 * (t - looked < grid->tick ? t - looked : grid->tick);
     for (int i = 0; i < count; i++)
       take_in((int)found[i].data.u32, sent);
@@ -226,7 +226,7 @@ static void carry(int poller)
   }
 }
 
-/* The ranks are pinned to the same processor; the router comes before them. */
+/* The ranks are pinned to the same processor; the router has priority over them. */
 static bool take_priority(void)
 {
   cpu_set_t cpus;

@@ -30,7 +30,7 @@ const char *spaces_begin(void)
   return mount("tmpfs", SPACES, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") ? SPACES : NULL;
 }
 
-/* Sets a parameter of the network that the calling process is in. */
+/* Sets a parameter of the calling process's network name space. */
 static bool set(const char *parameter, const char *value)
 {
   char path[160];

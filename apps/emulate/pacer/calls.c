@@ -1,4 +1,4 @@
-/* The calls of a rank that others can see, or by which it sees them, each with the pacer around it. */
+/* Wrappers with the pacer for the calls by which a rank interacts with others. */
 #define _GNU_SOURCE
 #include "pacer.h"
 
@@ -17,15 +17,15 @@
   if (!real)                                                                                                           \
   real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-/* MPI libraries ask their sockets again and again without waiting.  More of such loops than there are processors slow
- * each other down, so after this many empty answers one waits for its sockets, but no longer than LONGEST. */
+/* MPI libraries poll their sockets without blocking.  If there are more polling processes than processors, they slow
+ * each other down.  So after this many empty polls a process blocks on its sockets, for at most LONGEST. */
 enum { PATIENCE = 3, MARK_START = 0 };
 static const double LONGEST = 2e-3; /* s */
 static int empty_answers;
 
 /* --- waiting for sockets --- */
 
-/* Returns whether the call has to wait, and for how long at most. */
+/* Returns whether the call must block, and sets the time limit. */
 static bool waits(int answer, int timeout_ms, struct timespec *limit)
 {
   if (answer || (!timeout_ms && ++empty_answers <= PATIENCE))
@@ -41,7 +41,7 @@ static double ends_at(const struct timespec *limit)
   return pacer_wall() + (double)limit->tv_sec + 1e-9 * (double)limit->tv_nsec;
 }
 
-/* After an interruption, by the pacer's own timer for example: what is left of the limit. */
+/* After an interruption, for example by the pacer's timer: sets the remaining time; returns whether any is left. */
 static bool again(double ends, struct timespec *limit)
 {
   double left = ends - pacer_wall();
@@ -129,8 +129,8 @@ CALL(recv, (int file, void *data, size_t size, int flags), file, data, size, fla
 CALL(sendmsg, (int file, const struct msghdr *message, int flags), file, message, flags)
 CALL(recvmsg, (int file, struct msghdr *message, int flags), file, message, flags)
 
-/* mpirun puts each process that it starts into a group, as that process does itself; if it comes second, it is refused
- * although the group is right, and warns. */
+/* Both mpirun and each process it starts put the process into a group.  If mpirun does so second, the call fails
+ * although the group is right, and mpirun warns. */
 int setpgid(pid_t process, pid_t group)
 {
   REAL(setpgid);
@@ -195,7 +195,7 @@ void mpi_finalize_(int *error)
   real(error);
 }
 
-/* A program reports the moments of its timed section to the libraries that are loaded before it. */
+/* Programs report the moments of their timed section to the libraries loaded before them. */
 void recorder_mark(int moment);
 void recorder_mark(int moment)
 {

@@ -13,20 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double SLICE = 1e-3;      /* s of computing until others get their turn */
-static const double SHORTEST = 2e-4;   /* s: a shorter hold is added to the next one */
-static const double MOST_LATE = 5e-3;  /* s that a rank may make up later */
+static const double SLICE = 1e-3;      /* s of computing before other ranks get their turn */
+static const double SHORTEST = 2e-4;   /* s: shorter holds are added to the next one */
+static const double MOST_LATE = 5e-3;  /* s of delay that a rank may catch up */
 enum { PRIORITY = 10 };                /* below the router's */
 
 static bool counted;                 /* the mode */
-static double speed;                 /* flop/s in counted mode, else share of a core */
-static volatile bool on, inside;     /* paced; in a call of the pacer */
+static double speed;                 /* flop/s in counted mode, otherwise share of a core */
+static volatile bool on, inside;     /* pacing is on; inside the pacer */
 static __thread bool mine;           /* the paced thread */
 static timer_t timer;
 
-/* The rank is due at wall_last + work since then / speed - late. */
+/* The rank may continue at wall_last + work since then / speed - late. */
 static double cpu_last, wall_last;
-static double late; /* s; negative: a hold that is still to be slept */
+static double late; /* s; negative: hold time not slept yet */
 
 static double started_wall, started_cpu, started_queued, held, fell_behind, lost;
 static long holds, operations_told;
@@ -42,7 +42,7 @@ double pacer_wall(void) { return read_clock(CLOCK_MONOTONIC); }
 
 static double used_cpu(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-/* Time for which the thread could have run, but the processor was busy. */
+/* Time for which the thread was runnable but waited for the processor. */
 static double queued(void)
 {
   unsigned long long ran, waited = 0;
@@ -68,8 +68,8 @@ static void arm(void)
   timer_settime(timer, 0, &when, NULL);
 }
 
-/* Sleeps until `due`, and keeps what is left of it, or by how much it is late already.  `computed`: the node would have
- * been as quick as that, so being late counts as falling behind. */
+/* Sleeps until `due` and stores the rest of the hold, or the delay so far.  `computed`: the node would have been done
+ * by then, so that the rank counts as being behind. */
 static void hold_until(double due, bool computed)
 {
   double t = pacer_wall();
@@ -93,13 +93,13 @@ static void hold_until(double due, bool computed)
   }
 }
 
-/* Holds the rank for the CPU time that it has used; in counted mode that is the time of calls, which counts as it is. */
+/* Holds the rank for its CPU time; in counted mode only the CPU time of calls, which is not scaled. */
 static void settle(void)
 {
   hold_until(wall_last + (used_cpu() - cpu_last) / (counted ? 1 : speed) - late, !counted);
 }
 
-/* A slice has passed: the other ranks on this processor get their turn. */
+/* Ends a slice: the other ranks on this processor get their turn. */
 static void on_slice(int signal)
 {
   (void)signal;
@@ -159,7 +159,7 @@ void pacer_section(void)
   pacer_leave();
 }
 
-/* Returns the speed of the node in which this process runs; 0: it runs in none. */
+/* Returns the speed of this process's node; 0: it runs outside the grid. */
 static double own_speed(void)
 {
   const char *speeds = getenv("GRIDVAL_SPEEDS");
@@ -173,9 +173,9 @@ static double own_speed(void)
   return 0;
 }
 
-/* Real-time priority, on the processor of all ranks, so that other work on this machine does not disturb them.  Only
- * while the thread is paced: in MPI_Init() and MPI_Finalize() ranks wait by asking again and again for processes that
- * have no such priority, and would keep the processor from them. */
+/* Takes real-time priority on the processor of all ranks, so that other work on this machine does not disturb them.
+ * Only while the thread is paced: in MPI_Init() and MPI_Finalize() ranks poll for processes without this priority, and
+ * would starve them. */
 static void take_processor(void)
 {
   const char *cpu = getenv("GRIDVAL_CPU");

@@ -1,16 +1,16 @@
-/* A rank computes no faster than its node would (LD_PRELOAD).
+/* Limits a rank to the speed of its node (LD_PRELOAD).
  *
- * What a rank computes shows to others only by what it sends, what it receives and by the clock.  So the pacer works
- * where the rank does one of these, and at every slice of time in between.
+ * The speed of a rank is visible to others only when it sends, receives or reads the clock.  So the pacer acts at these
+ * calls, and after every time slice in between.
  *
  * Counted mode: a program that counts its operations calls pace_operations(), which holds it until the node would have
  * done them.  Free mode: the pacer holds every rank until its node would have used the same CPU time.
  *
- * The environment tells (apps/emulate/run.py):
+ * Environment variables (apps/emulate/run.py):
  *   GRIDVAL_PACE        counted or free
  *   GRIDVAL_SPEEDS      HOST=SPEED HOST=SPEED ...; flop/s of a core in counted mode, else share of a core of this machine
  *   GRIDVAL_CPU         number of the processor of all ranks
- *   GRIDVAL_PACERS      file to which a line of JSON is added at the end of a rank */
+ *   GRIDVAL_PACERS      file that gets a line of JSON at the end of each rank */
 #pragma once
 #include <stdbool.h>
 
@@ -20,13 +20,14 @@ void pacer_start(void);
 /* Ends pacing, and adds the line. */
 void pacer_stop(void);
 
-/* The rank has done so many operations since it last called MPI or the system. */
+/* Reports the operations of the rank since its last call of MPI or the system. */
 void pace_operations(double operations);
 
-/* The timed section begins: what the rank has computed before, without counting it, delays nothing in it. */
+/* The timed section begins: uncounted computation before it causes no delay in it. */
 void pacer_section(void);
 
-/* Around every call that shows: pacer_enter() is false if the thread is not paced, or is in such a call already. */
+/* Called around every visible call: pacer_enter() returns false if the thread is not paced, or is inside such a
+ * call. */
 bool pacer_enter(void);
 void pacer_leave(void);
 
@@ -34,5 +35,5 @@ void pacer_leave(void);
 double pacer_wall(void);
 void pacer_waited(double since);
 
-/* The time of MPI_Wtime(): ahead of the clock by a hold that was too short to be slept. */
+/* The time for MPI_Wtime(): ahead of the clock by holds too short to be slept. */
 double pacer_time(void);

@@ -152,8 +152,8 @@ static Plan scalar_plan(Shape s, int group, int place)
 {
   Plan plan = {0};
   if (s.wide > 0 && group >= s.wide) {
-    Phase *told = add_phase(&plan, 1);
-    told->receives[told->nreceives++] = (Part){.rank = first_rank(s, group % s.wide) + place};
+    Phase *hand_over = add_phase(&plan, 1);
+    hand_over->receives[hand_over->nreceives++] = (Part){.rank = first_rank(s, group % s.wide) + place};
     return plan;
   }
 

@@ -69,7 +69,7 @@ class Shape:
 
     @cached_property
     def _regular(self) -> tuple[int, int] | None:
-        """(groups, pieces) where the number of ranks is pieces * groups^2; None where there are no such numbers."""
+        """(groups, pieces) where the number of ranks is pieces * groups^2; None if there are no such numbers."""
         for pieces in (1, 2, 3):
             groups = _rounded_root(self.nranks / pieces)
             if groups > 0 and pieces * groups * groups == self.nranks:
@@ -275,7 +275,7 @@ def _steps(phases: list[_Messages], tag: int) -> tuple[Step, ...]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     n, nonzer = int(params["na"]), int(params["nonzer"])
     if n < nranks:
         return f"{nranks} ranks need at least as many rows, na is {n}"

@@ -27,7 +27,7 @@ def samples_of_sources(sources: int, mean: int, deviation: int) -> list[int]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     nodes = sum(_widths(params))
     if nranks < nodes:
         held = number_of(nranks, "rank")
@@ -81,7 +81,7 @@ def _steps(params: dict[str, Any], nranks: int) -> Iterator[Step]:
 
 
 def _computed(nranks: int, first: int, samples: list[int]) -> Compute:
-    """Return one operation for each number of so many samples, on the ranks from ``first`` on."""
+    """Return one operation for each of these numbers of samples, on the ranks from ``first`` on."""
     flops = np.zeros(nranks)
     flops[first : first + len(samples)] = FEATURES * np.array(samples, float)
     return Compute(flops)

@@ -15,7 +15,7 @@ _ANNULI = 10
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     m = int(params["m"])
     if not _LOG_BATCH <= m <= _LOG_MOST:
         return f"m is {m}, not between {_LOG_BATCH} and {_LOG_MOST}"

@@ -53,7 +53,7 @@ def closed_form(N: int, L: int, young: float, poisson: float) -> dict[str, float
 
 def sparse_solution(N: int, L: int, young: float, poisson: float) -> npt.NDArray[np.float64]:
     """Return the displacements of all nodes by scipy.sparse.linalg.spsolve: (nodes, 3), x slowest and z fastest."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.sparse.linalg import spsolve
 
     stiffness, load, free = system(N, L, young, poisson)
@@ -66,7 +66,7 @@ def system(
     N: int, L: int, young: float, poisson: float
 ) -> tuple[scipy.sparse.csr_array, npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the stiffness without constraints, the load, and a mask of the free displacements."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.sparse import coo_array
 
     node = np.arange((N + 1) ** 2 * (L + 1)).reshape(N + 1, N + 1, L + 1)

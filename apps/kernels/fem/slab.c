@@ -14,7 +14,7 @@ Slab slab_make(int n, int layers, int rank, int nranks)
   return slab;
 }
 
-/* Returns the number of pairs of neighbours along an axis with so many nodes, including each node with itself. */
+/* Returns the number of pairs of neighbours along an axis of `nodes` nodes, including each node with itself. */
 static double pairs(double nodes) { return 3 * nodes - 2; }
 
 double slab_own_blocks(const Slab *slab)

@@ -38,7 +38,7 @@ class Method:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     n, cuts = int(params["n"]), cut_for(nranks).cuts
     if not _LEAST <= n <= _MOST:
         return f"n is {n}, not between {_LEAST} and {_MOST}"

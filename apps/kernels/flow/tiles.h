@@ -28,7 +28,7 @@ typedef struct {
   Tile *tile;              /* in order of z, then y, then x */
 } Tiles;
 
-/* Cuts the cube for so many ranks; tile is NULL. */
+/* Cuts the cube for a number of ranks; tile is NULL. */
 Tiles tiles_cut(int n, int nranks);
 
 /* Finds the tiles of a rank. */

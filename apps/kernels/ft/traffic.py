@@ -92,7 +92,7 @@ def _size(params: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     (nx, ny, nz), niter = _size(params), int(params["niter"])
     if not 1 <= niter <= _MOST_ITERATIONS:
         return f"niter is {niter}, not between 1 and {_MOST_ITERATIONS}"

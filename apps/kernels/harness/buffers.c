@@ -25,11 +25,11 @@ static Space *space_make(Shared *shared, size_t bytes)
 {
   Space *space = checked(malloc(sizeof *space));
   *space = (Space){checked(smpi_shared_malloc(bytes, "run_buffer", 0)), bytes, 0, shared->spaces};
-  madvise(space->start, bytes, MADV_DONTNEED); /* SMPI has touched every page, so each would count as memory in use */
+  madvise(space->start, bytes, MADV_DONTNEED); /* SMPI has touched every page, so all would count as used memory */
   return shared->spaces = space;
 }
 
-/* Returns memory of other ranks' buffers, if there is enough that this rank has no buffer in, else new memory. */
+/* Returns memory shared with other ranks' buffers if enough of it holds no buffer of this rank; else new memory. */
 static void *take(Run *run, size_t bytes)
 {
   Shared *shared = run_shared(run);
@@ -43,7 +43,7 @@ static void *take(Run *run, size_t bytes)
   return run->held[run->nheld++] = space->start;
 }
 
-/* Gives a buffer back; NULL is none. */
+/* Releases a buffer; does nothing for NULL. */
 static void give_back(Run *run, const void *buffer)
 {
   for (size_t i = 0; i < run->nheld; i++)

@@ -14,7 +14,7 @@ typedef struct {
  * an error message. */
 const char *memory_make(Memory *memory, const char *library, const char *bandwidth, const char *bytes_per_flop);
 
-/* Moves the data of so many operations, which takes simulated time. */
+/* Moves the data of a number of operations, which takes simulated time. */
 void memory_move(Memory *memory, double flops);
 
 #endif

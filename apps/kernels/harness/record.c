@@ -27,7 +27,7 @@ static void print_per_rank(const char *name, const RankRecord *records, int nran
   putchar(']');
 }
 
-/* Prints for every kind of collective in use its calls and the bytes of each rank's arguments. */
+/* Prints the calls of every kind of collective in use, and the bytes of each rank's arguments. */
 static void print_collectives(const char *name, const RankRecord *records, int nranks, size_t traffic)
 {
   static const char *names[COLLECTIVES] = {"allreduce", "reduce", "bcast", "alltoall", "alltoallv"};
@@ -145,8 +145,8 @@ static void print_record(const Run *run, const RankRecord *records, const Iterat
   fflush(stdout);
 }
 
-/* Gathers the rows of all ranks at rank 0 along a binomial tree.  `rows` has room for the rank's own row, which is there
- * already, and for those that it passes on; `lowest` is the lowest bit of its number, at rank 0 the number of ranks. */
+/* Gathers the rows of all ranks at rank 0 along a binomial tree.  `rows` contains the rank's own row and has room for
+ * those it passes on; `lowest` is the lowest bit of its number, or the number of ranks at rank 0. */
 static void gather_along_tree(const Run *run, char *rows, size_t bytes, MPI_Datatype row, int lowest)
 {
   enum { TAG = 0 };

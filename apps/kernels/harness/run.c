@@ -94,7 +94,7 @@ int run_choice(Run *run, const char *name, const char *const *words, int count)
   return 0;
 }
 
-/* Reads increasing numbers with commas between them; returns whether they are the cut that run_cuts() wants. */
+/* Reads increasing comma-separated numbers; returns whether they form a valid cut for run_cuts(). */
 static bool read_cuts(const char *text, int *cuts, int parts, int n, int least)
 {
   for (int i = 0; i <= parts; i++) {

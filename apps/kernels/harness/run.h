@@ -84,7 +84,7 @@ Run run_begin(int argc, char **argv);
 /* Returns whether the argument `name=value` is given. */
 bool run_has(const Run *run, const char *name);
 
-/* Return the value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
+/* Return the value of the argument `name=value`; a missing or malformed one becomes the run's problem. */
 double run_number(Run *run, const char *name);
 int run_integer(Run *run, const char *name);
 long run_long(Run *run, const char *name);
@@ -92,15 +92,15 @@ long run_long(Run *run, const char *name);
 int run_choice(Run *run, const char *name, const char *const *words, int count);
 
 /* Returns the parts + 1 numbers of the argument `name=0,A,...,n`, which cut n items: part i has the items from number i
- * up to number i + 1, at least `least` of them.  NULL: it is not given, or not such a cut, which is remembered as the
- * run's problem.  The caller frees them. */
+ * up to number i + 1, at least `least` of them.  NULL: it is not given, or is not a valid cut, which becomes the run's
+ * problem.  The caller frees them. */
 int *run_cuts(Run *run, const char *name, int parts, int n, int least);
 
-/* Remembers why the run is impossible.  Only the first reason is kept. */
+/* Records why the run is impossible.  Only the first reason is kept. */
 void run_refuse(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns false if the arguments were refused, or if one of them was not used.  Rank 0 has then printed the reason, and
- * main must end at once with run_end().  Every rank gets the same answer. */
+/* Returns false if an argument was refused or not used.  Rank 0 has then printed the reason, and main must end at once
+ * with run_end().  The result is the same on all ranks. */
 bool run_ready(Run *run);
 
 /* Allocates zeroed memory for arithmetic; returns NULL in a skeleton. */
@@ -108,7 +108,7 @@ void *run_array(const Run *run, size_t count, size_t size);
 
 /* Allocates zeroed memory for messages of up to `count` bytes or doubles.  In a skeleton the content does not matter,
  * and SMPI knows this: such buffers share their pages, and nothing is copied.  Buffers of different ranks are the same
- * memory, because mapping it anew for every rank takes longer than a simulated iteration. */
+ * memory, because mapping new memory for every rank takes longer than a simulated iteration. */
 void *run_bytes(Run *run, size_t count);
 double *run_buffer(Run *run, size_t count);
 void run_buffer_free(Run *run, void *buffer);

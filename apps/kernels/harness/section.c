@@ -76,7 +76,7 @@ static void energy_start(Run *run)
   run->computed = false;
 }
 
-/* If a rank has computed in an iteration, its energy is the one at the end of the computation, else the present one. */
+/* If a rank has computed in an iteration, uses the energy at the end of the computation, else the current one. */
 static void energy_iteration(Run *run)
 {
   if (run->metered && !run->computed)

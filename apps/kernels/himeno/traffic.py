@@ -35,7 +35,7 @@ def shape_of(nranks: int, grid: str) -> tuple[int, int, int]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     n, niter, grid = int(params["n"]), int(params["niter"]), str(params["grid"])
     if grid not in _GRIDS:
         return f"grid={grid} is none of {', '.join(_GRIDS)}"

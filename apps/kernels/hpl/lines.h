@@ -28,7 +28,7 @@ void line_pass(Run *run, Passing *passing);
 /* Does so only if the data have come: returns at once if not. */
 void line_look(Run *run, Passing *passing);
 
-/* Receives and passes on the data of a long broadcast, which HPL does not look for but waits for. */
+/* Receives and passes on the data of a long broadcast, for which HPL waits without polling. */
 void line_wait_for_long(Run *run, Passing *passing);
 
 /* Sends the data of place `root` to all places of the line. */
@@ -39,7 +39,7 @@ typedef void Merge(double *mine, const double *theirs, int count);
 
 /* Merges the data of all places on every place, in pairs at distances 1, 2, 4, ...  Places beyond a power of two first
  * send their data to a partner, and get the result from it at the end.  `theirs` is room for `count` numbers.  In a
- * skeleton nothing is merged.  `meanwhile`: data to look for between the exchanges; NULL: none. */
+ * skeleton nothing is merged.  `meanwhile`: data to poll for between the exchanges; NULL: none. */
 void line_merge(Run *run, const Line *line, double *mine, double *theirs, int count, Merge *merge, Passing *meanwhile);
 
 #endif

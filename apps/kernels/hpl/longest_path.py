@@ -17,7 +17,7 @@ from apps.traffic.path import Path
 
 _DOUBLE_BYTES = 8
 _COUNTED = "ring"  # the broadcast that is counted
-_MOST_PANELS = 1024  # more are represented by so many of them, evenly spread
+_MOST_PANELS = 1024  # more are represented by this many of them, evenly spread
 Ints = npt.NDArray[np.int64]
 
 
@@ -33,14 +33,14 @@ def _charged(n: int) -> float:
 
 
 def _first_share(count: Ints, nb: int, places: int) -> Ints:
-    """Return how many of so many rows the place has that owns the first block."""
+    """Return the rows of the place that owns the first block, of ``count`` rows."""
     full, rest = np.divmod(count, nb)
     share: Ints = full // places * nb + np.where(full % places > 0, nb, rest)
     return share
 
 
 def _last_share(count: Ints, nb: int, places: int) -> Ints:
-    """Return how many of so many rows the place has that owns the last block of each turn."""
+    """Return the rows of the place that owns the last block of each turn, of ``count`` rows."""
     full, rest = np.divmod(count, nb)
     share: Ints = full // places * nb + np.where(full % places == places - 1, rest, 0)
     return share

@@ -27,7 +27,7 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     Raises:
         KernelError: The matrix does not fit into memory.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.linalg import lapack
 
     n = params["n"]

@@ -38,7 +38,7 @@ static inline double *own_column(const System *s, int own) { return s->elements 
 void panel_factorise(System *s, const Step *step);
 
 /* Interchanges rows in the step's columns, solves for the rows of U and updates the rows below; s->panel must be known.
- * Unless s->passing is done, looks for that panel between messages and after every nb columns, and passes it on. */
+ * Unless s->passing is done, polls for that panel between messages and after every nb columns, and passes it on. */
 void trailing_update(System *s, const Step *step);
 
 /* Does the back-substitution; s->solution then holds the solution for this rank's columns. */

@@ -60,7 +60,7 @@ static int *integers(size_t count)
   return checked(calloc(count + 1, sizeof(int)));
 }
 
-/* Makes room for so many keys in messages; the content is lost when the buffer grows. */
+/* Makes room for this number of keys in messages; the content is lost when the buffer grows. */
 static void reserve(Run *run, Buffer *buffer, int keys)
 {
   if (buffer->keys && keys <= buffer->capacity)

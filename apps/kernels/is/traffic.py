@@ -24,7 +24,7 @@ _SUMMANDS = 4  # random numbers in a key
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     keys, least, iterations = (int(params[name]) for name in ("total_keys", "min_procs", "max_iterations"))
     if nranks < least:
         return f"the keys need at least {least} ranks, {number_of(nranks, 'rank')} cannot hold them"

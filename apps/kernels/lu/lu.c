@@ -64,7 +64,7 @@ static void lu_free(Lu *lu)
   free(lu->forcing);
 }
 
-/* Charges flops for each unknown of so many planes across z. */
+/* Charges flops for each unknown of a number of planes across z. */
 static void charge_planes(Lu *lu, int planes, double flops)
 {
   charge_flops(lu->run, planes * box_plane(&lu->block.box, 2) * flops);

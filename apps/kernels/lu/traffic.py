@@ -31,7 +31,7 @@ def grid_of(nranks: int) -> tuple[int, int]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     n, (width, height) = int(params["n"]), grid_of(nranks)
     if not _LEAST <= n <= _MOST:
         return f"n is {n}, not between {_LEAST} and {_MOST}"

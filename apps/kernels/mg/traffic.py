@@ -117,7 +117,7 @@ def _exchange(axis: int, up: _Messages, down: _Messages) -> Exchange:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     n, nit = int(params["n"]), int(params["nit"])
     if not 4 <= n <= 1 << _MOST_LEVELS or n & (n - 1):
         return f"n is {n}, not a power of two from 4 to {1 << _MOST_LEVELS}"

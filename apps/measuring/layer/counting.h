@@ -1,4 +1,4 @@
-/* What calls send, in the words of calls.txt.  Each is a macro, so that an argument that MPI ignores is not looked at. */
+/* Amounts sent by calls, in the terms of calls.txt; macros, so that arguments ignored by MPI are not evaluated. */
 #ifndef APPS_MEASURING_COUNTING_H
 #define APPS_MEASURING_COUNTING_H
 
@@ -7,14 +7,14 @@
 #define in_place(data) ((const void *)(data) == (const void *)MPI_IN_PLACE)
 
 #define sent(n, type, to, comm) layer_sent(n, type, to, comm)
-/* Requests are MPI's, or numbers of Fortran; where MPI's are numbers, both are the same. */
+/* Requests are those of MPI, or Fortran's numbers; if MPI's requests are numbers, both are the same. */
 #define request_of(request) _Generic((request), MPI_Request: (request), default: PMPI_Request_f2c((MPI_Fint)(size_t)(request)))
 #define started(n, requests)                                                                                           \
   for (int i = 0; i < (n); i++)                                                                                        \
   layer_started(request_of((requests)[i]))
 #define freed(request) layer_forget(request_of(*(request)))
 #define moved(kind, n, type) layer_collective(kind, n, type)
-/* In place, the arguments of the other side tell; or nothing is sent. */
+/* With MPI_IN_PLACE, the arguments of the other side count, or nothing is sent. */
 #define block(kind, data, n, type, m, its)                                                                             \
   layer_collective(kind, in_place(data) ? (long)(m) : (long)(n), in_place(data) ? (its) : (type))
 #define own_block(kind, data, n, type)                                                                                 \

@@ -1,4 +1,4 @@
-/* The calls with which MPI begins and ends, the marks of the program, and what the wrappers for Fortran need. */
+/* MPI initialisation and finalisation, the marks of the program, and functions for the Fortran wrappers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

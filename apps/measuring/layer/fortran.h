@@ -1,4 +1,4 @@
-/* What the wrappers for Fortran need: names of functions, and buffers in place. */
+/* Declarations for the Fortran wrappers: names of functions, and MPI_IN_PLACE buffers. */
 #ifndef APPS_MEASURING_FORTRAN_H
 #define APPS_MEASURING_FORTRAN_H
 
@@ -19,14 +19,14 @@ typedef MPI_Fint F;
 #endif
 #define BUFFER(data) layer_buffer(data)
 
-/* The MPI library's own function comes after this one. */
+/* The MPI library's function, which follows this one in the search order. */
 #define NEXT(next, symbol)                                                                                             \
   if (!next)                                                                                                           \
   *(void **)&next = layer_next(symbol)
 
 void *layer_next(const char *symbol);
 
-/* Returns MPI_IN_PLACE for the buffer that stands for it in Fortran, and any other buffer itself. */
+/* Returns MPI_IN_PLACE for Fortran's MPI_IN_PLACE, and any other buffer unchanged. */
 const void *layer_buffer(const void *data);
 
 #endif

@@ -1,4 +1,4 @@
-/* What Linux tells of this host: its load, and whether its processors were slowed. */
+/* State of this host as reported by Linux: its load, and whether its processors were throttled. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "../../common/checked.h"
 #include "layer.h"
 
-#ifndef CPUS /* a test has files of its own */
+#ifndef CPUS /* tests provide their own files */
 #define CPUS "/sys/devices/system/cpu/cpu[0-9]*"
 #define FIRMWARE "/sys/devices/platform/soc/soc:firmware/get_throttled"
 #endif
@@ -17,7 +17,7 @@ double layer_load(void)
   return getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-/* Returns the number in a processor's file; -1 where there is none. */
+/* Returns the number in a processor's file; -1 if there is none. */
 static long number(const char *cpu, const char *name)
 {
   char path[4096];
@@ -33,27 +33,27 @@ static long number(const char *cpu, const char *name)
   return value;
 }
 
-/* A core or a package that counts its own events, which each of its processors tells. */
+/* A core or a package that counts its events; each of its processors reports the count. */
 typedef struct {
   long package, die, core; /* -1 for the core: a package, or its die where it has several */
   long events;
 } Unit;
 
-/* Adds a processor's count to its unit.  All processors of a unit tell of the same events; one that was taken offline
- * for a while has missed some, so the largest count holds. */
-static size_t tell(Unit *units, size_t known, Unit told)
+/* Adds a processor's count to its unit.  All processors of a unit report the same events; one that was offline for a
+ * while has missed some, so the largest count is right. */
+static size_t merge(Unit *units, size_t known, Unit added)
 {
   for (size_t i = 0; i < known; i++)
-    if (units[i].package == told.package && units[i].die == told.die && units[i].core == told.core) {
-      if (told.events > units[i].events)
-        units[i].events = told.events;
+    if (units[i].package == added.package && units[i].die == added.die && units[i].core == added.core) {
+      if (added.events > units[i].events)
+        units[i].events = added.events;
       return known;
     }
-  units[known] = told;
+  units[known] = added;
   return known + 1;
 }
 
-/* Returns the events of all cores and packages; -1 where Linux does not tell. */
+/* Returns the events of all cores and packages; -1 if Linux does not report them. */
 static long counted(void)
 {
   glob_t found;
@@ -67,10 +67,10 @@ static long counted(void)
     long core = number(cpu, "topology/core_id");
     long of_core = number(cpu, "thermal_throttle/core_throttle_count");
     long of_package = number(cpu, "thermal_throttle/package_throttle_count");
-    if (of_core >= 0) /* a processor without a known core is one of its own */
-      known = tell(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
+    if (of_core >= 0) /* a processor without a known core counts as a core */
+      known = merge(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
     if (of_package >= 0)
-      known = tell(units, known, (Unit){package, die, -1, of_package});
+      known = merge(units, known, (Unit){package, die, -1, of_package});
   }
   long sum = known ? 0 : -1;
   for (size_t i = 0; i < known; i++)
@@ -80,8 +80,8 @@ static long counted(void)
   return sum;
 }
 
-/* The firmware of a Raspberry Pi keeps bits 17 and 18 set until it is started again, once it has capped the frequency
- * or throttled; bits 1 and 2 are set while it does. */
+/* The firmware of a Raspberry Pi sets bits 1 and 2 while it caps the frequency or throttles; bits 17 and 18 then stay
+ * set until the next boot. */
 static Throttling raspberry(void)
 {
   Throttling said = {-1, false};

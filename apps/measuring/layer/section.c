@@ -97,7 +97,7 @@ void recorder_mark(int mark)
 {
   if (!begun)
     return;
-  if (mark == MARK_START && !started) { /* until then the section is the whole program */
+  if (mark == MARK_START && !started) { /* without marks, the section is the whole program */
     started = true;
     start();
   } else if (mark == MARK_FIRST_ITERATION && !stopped)

@@ -1,5 +1,5 @@
-/* Says on which host each rank is, how far its clock is from that of rank 0, and which MPI library it has, as one line of
- * JSON on rank 0's standard output (apps/measuring/examine.py). */
+/* Prints the host of each rank, the offset of its clock from rank 0's, and the MPI library, as one line of JSON on rank
+ * 0's standard output (apps/measuring/examine.py). */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void answer(void)
   }
 }
 
-/* Returns how much a rank's clock is ahead, from the question that was answered fastest. */
+/* Returns how far a rank's clock is ahead, from the fastest of several round trips. */
 static double ahead_s(int rank)
 {
   double fastest_s = 1e9, ahead = 0;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
   int length;
   gethostname(host, sizeof host - 1);
   MPI_Get_library_version(version, &length);
-  version[strcspn(version, "\n")] = '\0'; /* MPICH goes on with its configuration */
+  version[strcspn(version, "\n")] = '\0'; /* MPICH appends its configuration */
   if (rank != 0) {
     MPI_Send(host, sizeof host, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     MPI_Send(version, sizeof version, MPI_CHAR, 0, 0, MPI_COMM_WORLD);

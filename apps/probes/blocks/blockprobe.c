@@ -22,12 +22,12 @@
 #include <xbt/misc.h>
 #include <xbt/sysdep.h>
 
-/* Shared by all ranks, which are one process with one thread; nothing is private here.  The content of the buffers does
- * not matter; SMPI maps them onto a few pages and copies no message into them. */
+/* Shared by all ranks, which run in one thread of one process; nothing is private.  The content of the buffers does not
+ * matter; SMPI maps them onto a few pages and copies no message into them. */
 static char *out, *in;
 static double *longest_s; /* the time of each experiment so far */
 static double *held_s;    /* the time for which each experiment holds its nodes, so far */
-static double *took_j;    /* the energy of each experiment; NaN: not counted */
+static double *took_j;    /* the energy of each experiment; NaN: not measured */
 
 /* Returns on all ranks at the simulated time at which the last one calls it; sends nothing. */
 static void begin_together(sg_bar_t all)
@@ -35,7 +35,7 @@ static void begin_together(sg_bar_t all)
   sg_barrier_wait(all);
 }
 
-/* Does this rank's part of an experiment and returns its time, s. */
+/* Executes this rank's part of an experiment and returns its time, s. */
 static double take_part(const Experiment *one, MPI_Comm comm)
 {
   if (!is_of_a_node(one))

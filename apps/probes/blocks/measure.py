@@ -140,7 +140,7 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     A disk's time to the first byte is its property read_latency_s or write_latency_s (docs/platforms/systems.md).
 
     ``energies_j`` holds the energy of compute and idle, J: that of the first process's host, as SimGrid's plugin
-    host_energy counts it.  It is None where the platform gives that host no watts, and for all other blocks.
+    host_energy counts it.  It is None if the platform gives that host no watts, and for all other blocks.
 
     ``node_s`` is the sum over the experiments of hosts times the time for which they are held.  For p2p and send this
     is the whole round trip, longer than the time in ``times_s``.  Each experiment begins as soon as the one before has

@@ -41,7 +41,7 @@ void free_plan(Plan *plan);
  * may share a host that has no route to itself. */
 void make_communicators(Plan *plan, int rank);
 
-/* Returns whether an experiment stays within a node: it sends nothing, and its energy is counted. */
+/* Returns whether an experiment stays within a node: it sends nothing, and its energy is measured. */
 bool is_of_a_node(const Experiment *one);
 
 bool is_member(const Plan *plan, int group, int rank);
@@ -49,7 +49,7 @@ bool is_member(const Plan *plan, int group, int rank);
 /* Returns the size of the largest buffer that a rank needs, bytes. */
 size_t largest_buffer(const Plan *plan);
 
-/* Does this rank's part of an experiment that sends messages and returns its time, s. */
+/* Executes this rank's part of an experiment that sends messages; returns its time, s. */
 double send_messages(const Experiment *one, MPI_Comm comm, char *out, char *in);
 
 #endif

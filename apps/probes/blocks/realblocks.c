@@ -1,9 +1,9 @@
 /* Times computation, messages and collectives under the MPI of a real machine: BLOCKS_PLAN=PLAN realblocks
  *
- * plan.h describes the file PLAN, with one difference: a group of compute or idle names one rank, as often as threads
- * are to compute on its node.  All experiments are made one after the other, then again, up to ROUNDS times; one that
- * has taken ENOUGH_S is not made again.  Rank 0 prints one line of JSON with the seconds of each experiment in all its
- * rounds, and with the seconds for which each has held its nodes in all. */
+ * plan.h describes the file PLAN, with one difference: a group of compute or idle names one rank, repeated once per
+ * thread on its node.  All experiments run one after the other in up to ROUNDS rounds; one that has taken ENOUGH_S is
+ * not repeated.  Rank 0 prints one line of JSON with the seconds of each experiment in all its rounds, and the total
+ * seconds for which each has held its nodes. */
 #define _GNU_SOURCE /* RTLD_DEFAULT, for work.h */
 #include "../../common/checked.h"
 #include "../../common/work.h"
@@ -25,7 +25,7 @@ static void *work_of_thread(void *operations)
   return NULL;
 }
 
-/* Computes on so many threads.  A node that is emulated holds its rank instead, and is taken to have enough cores. */
+/* Computes on a number of threads.  An emulated node holds its rank instead, and is assumed to have enough cores. */
 static void compute(double operations, int threads)
 {
   if (work_held(operations))
@@ -42,7 +42,7 @@ static void compute(double operations, int threads)
   free(others);
 }
 
-/* Lets the partner of a message tell that it is about to receive; others start at a common moment. */
+/* For messages, waits until the partner is about to receive; other experiments start at a common moment. */
 static void begin(const Experiment *one, MPI_Comm comm)
 {
   if (one->block != P2P && one->block != SEND) {
@@ -57,7 +57,7 @@ static void begin(const Experiment *one, MPI_Comm comm)
     MPI_Recv(NULL, 0, MPI_BYTE, 1, READY, comm, MPI_STATUS_IGNORE);
 }
 
-/* Does this rank's part of an experiment and returns its time, s. */
+/* Executes this rank's part of an experiment and returns its time, s. */
 static double take_part(const Plan *plan, const Experiment *one, char *out, char *in)
 {
   if (!is_of_a_node(one)) {
@@ -80,7 +80,7 @@ static bool same_ranks(const Plan *plan, int i, int j)
   return one->group == other->group || (single && plan->members[one->group][0] == plan->members[other->group][0]);
 }
 
-/* Makes a round of the experiments that have not taken enough so far. */
+/* Runs a round of the experiments that have not taken ENOUGH_S yet. */
 static void make_round(const Plan *plan, int rank, const double *before_s, double *times_s, double *took_s, char *out,
                        char *in)
 {
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     MPI_Allreduce(mine_s, times_s[round], (int)count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(mine_s + count, took_s, (int)count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     for (size_t i = 0; i < count; i++)
-      held_s[i] += took_s[i]; /* the same on all ranks, which thus agree on the next round */
+      held_s[i] += took_s[i]; /* the same on all ranks, so they agree on the next round */
   }
   if (rank == 0)
     print_record(&plan, times_s, made, held_s);

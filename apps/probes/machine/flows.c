@@ -6,9 +6,9 @@
 
 enum { MOST_FLOWS = 128 };
 static const double WORK_S = 0.02;  /* of computing at once */
-static const double GROWTH = 1.05;  /* of the rate of all flows, below which more of them are not tried */
+static const double GROWTH = 1.05;  /* growth of the total rate below which no more flows are tried */
 
-/* Has flows begin at once, unless one of their ranks does not exist; returns the bytes per second of all, or 0. */
+/* Runs flows at once, unless one of their ranks does not exist; returns their total bytes per second, or 0. */
 static double measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
 {
   double times_s[MOST_FLOWS], go_s[MOST_FLOWS], longest_s = 0;
@@ -16,7 +16,7 @@ static double measure_flows(Plan *plan, int count, const int from[], const int t
   for (int i = 0; i < count; i++) {
     if (from[i] < 0 || to[i] < 0 || from[i] == to[i])
       return 0;
-    go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, which is rank 0's */
+    go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, the node of rank 0 */
   }
   if (time_is_up(plan))
     return 0;
@@ -34,8 +34,8 @@ static int more_nodes(int k, int n) { return k < n && k + k / 2 > n ? n : k + (k
 
 static int at_most(int a, int b) { return a < b ? a : b; }
 
-/* A ring of the first k nodes of a cluster, each of which sends to the next: more and more, until all together carry no
- * more.  The last of them is repeated with one node that sends to another cluster, and one that receives from there. */
+/* Rings of the first k nodes of a cluster, each of which sends to the next, with growing k until the total rate stops
+ * growing.  The last ring is repeated while one node sends to another cluster, and one receives from there. */
 static void rings_within(Plan *plan, int c, int bytes)
 {
   int from[MOST_FLOWS], to[MOST_FLOWS], n = at_most(size_of(plan, c), MOST_FLOWS - 1), last = 0;
@@ -58,8 +58,8 @@ static void rings_within(Plan *plan, int c, int bytes)
   }
 }
 
-/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, two that meet at the
- * switch only, and as many as there are nodes. */
+/* Flows within a cluster: a single one, both ways between two nodes, both ways on the link of one node, two that share
+ * only the switch, and rings. */
 static void flows_within(Plan *plan, int c, int bytes)
 {
   int a = member(plan, c, 0), b = member(plan, c, 1), y = member(plan, c, 2), z = member(plan, c, 3);
@@ -73,8 +73,8 @@ static void flows_within(Plan *plan, int c, int bytes)
   rings_within(plan, c, bytes);
 }
 
-/* Flows between two clusters: alone, two, both ways between four nodes, and more and more until all together carry no more,
- * these last ones both ways too. */
+/* Flows between two clusters: one, two, both ways between four nodes, and more until the total rate stops growing; the
+ * last ones also both ways. */
 static void flows_between(Plan *plan, int c, int d, int bytes)
 {
   int a = member(plan, c, 0), a2 = member(plan, c, 1), b = member(plan, d, 0), b2 = member(plan, d, 1);
@@ -94,14 +94,14 @@ static void flows_between(Plan *plan, int c, int d, int bytes)
   }
   if (last == 2)
     return;
-  for (int i = 0; i < last; i++) { /* the other way from the next node, so that no connection carries both */
+  for (int i = 0; i < last; i++) { /* the reverse flow uses the next node, so that no connection carries both */
     from[last + i] = member(plan, d, (i + 1) % last);
     to[last + i] = member(plan, c, i);
   }
   measure_flows(plan, 2 * last, from, to, bytes);
 }
 
-/* Two flows that have one cluster in common, and two that have none: they tell which links clusters share. */
+/* Two flows with one cluster in common, and two with none: they show which links clusters share. */
 static void flows_among(Plan *plan, int bytes)
 {
   int a = member(plan, 0, 0), a2 = member(plan, 0, 1), b = member(plan, 1, 0), c = member(plan, 2, 0), d = member(plan, 3, 0);

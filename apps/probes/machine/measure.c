@@ -1,8 +1,9 @@
-/* Measures a machine: mpirun ... measure [budget=SECONDS] [largest=BYTES] [passes=N] [seed=N] [clusters=0,0,1,...] [rows=FILE]
+/* Measures a machine: mpirun ... measure [budget=SECONDS] [largest=BYTES] [passes=N] [seed=N] [clusters=0,0,1,...]
+ * [rows=FILE]
  *
  * Rank 0 prints CSV, whose columns are described by print_row.  The first rank of each node exchanges messages; nodes
  * whose latency is small form a cluster, unless the cluster of every rank is given.  Everything is repeated, each time
- * in another order, until the budget is used up or all passes are done.  FILE gets the rows too, pass by pass. */
+ * in another order, until the budget is used up or all passes are done.  FILE also gets the rows. */
 #include "plan.h"
 #include "../../common/checked.h"
 #include <mpi.h>
@@ -91,7 +92,7 @@ int main(int argc, char **argv)
     plan.seed = (unsigned long long)number(argc, argv, "seed", 1);
     plan.given = clusters ? given_clusters(clusters, me.nranks) : NULL;
     const char *kept = argument(argc, argv, "rows");
-    plan.kept = kept ? fopen(kept, "w") : NULL; /* without it nothing is kept of an interrupted measurement */
+    plan.kept = kept ? fopen(kept, "w") : NULL; /* without it an interrupted measurement is lost */
     if (plan.kept)
       setvbuf(plan.kept, NULL, _IOLBF, 0);
     carry_out_plan(&plan);

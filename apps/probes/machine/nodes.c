@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { LATENCY_REPEATS = 6 };
-static const double CLUSTER_GAP = 1.5; /* latencies this many times larger than the next smaller ones part clusters */
+static const double CLUSTER_GAP = 1.5; /* latencies larger than the next smaller one by this factor separate clusters */
 
 static void tell_nodes(Plan *plan)
 {
@@ -30,7 +30,7 @@ static double round_trip(const Plan *plan, int first, int second)
   double times[MOST_TIMES], trips[MOST_REPEATS];
   Order order = {.what = PING_PONG, .first = first, .second = second, .bytes = 1, .repeats = LATENCY_REPEATS};
   carry_out(plan->me, order, times);
-  for (int i = 1; i < LATENCY_REPEATS; i++) /* the first one may have to connect */
+  for (int i = 1; i < LATENCY_REPEATS; i++) /* the first one may include connecting */
     trips[i - 1] = times[2 * i + 1];
   return median(LATENCY_REPEATS - 1, trips);
 }
@@ -49,7 +49,7 @@ static void measure_latencies(Plan *plan)
     }
 }
 
-/* Returns the latency that parts clusters: in the middle of the widest gap, or above all if there is none. */
+/* Returns the latency that separates clusters: in the middle of the widest gap, or above all if there is none. */
 static double parting_latency(const Plan *plan)
 {
   int n = plan->nodes, count = 0;
@@ -67,7 +67,7 @@ static double parting_latency(const Plan *plan)
   return found;
 }
 
-/* Joins nodes whose latency is small, directly or by others, and numbers the clusters in the order of their nodes. */
+/* Groups nodes connected by small latencies, directly or via others, and numbers the clusters in node order. */
 static void find_clusters(Plan *plan)
 {
   int n = plan->nodes;

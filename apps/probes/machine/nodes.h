@@ -7,7 +7,7 @@
 /* Finds nodes and clusters, measures the latencies, and prints both. */
 void find_nodes(Plan *plan);
 
-/* Returns the first rank of the place-th node of a cluster, from its end if place is negative; -1: there is none. */
+/* Returns the first rank of the place-th node of a cluster, counted from the end if place is negative; -1: none. */
 int member(const Plan *plan, int cluster, int place);
 
 int size_of(const Plan *plan, int cluster);

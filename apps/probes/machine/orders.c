@@ -33,7 +33,7 @@ static void pause_for(double seconds)
   nanosleep(&pause, NULL);
 }
 
-/* Each round begins with a word from `second`, so that it is about to receive when `first` sends. */
+/* Each round begins with a message from `second`, so that it is about to receive when `first` sends. */
 static int as_first(const Order *order, const Process *me, double *times)
 {
   int other = order->second, count = 0;
@@ -84,14 +84,14 @@ static void as_second(const Order *order, const Process *me)
   }
 }
 
-/* One rank's part in flows that begin at once; -1: it does not send, or does not receive. */
+/* One rank's part in flows that begin at once; -1: it does not send or does not receive. */
 typedef struct {
   int to, from, bytes;
   MPI_Request requests[3];
 } Flow;
 enum { IN, OUT, ANSWER, REQUESTS };
 
-/* Posts the receives, so that the message meets no delay. */
+/* Posts the receives, so that the message is not delayed. */
 static void prepare(Flow *flow, const Process *me)
 {
   for (int i = 0; i < REQUESTS; i++)
@@ -102,7 +102,7 @@ static void prepare(Flow *flow, const Process *me)
     MPI_Irecv(NULL, 0, MPI_BYTE, flow->to, ACK, MPI_COMM_WORLD, &flow->requests[ANSWER]);
 }
 
-/* Sends, receives and answers; returns the seconds until `to` has said that it has all, or 0. */
+/* Sends, receives and answers; returns the seconds until `to` has confirmed the receipt, or 0. */
 static double run(Flow *flow, const Process *me)
 {
   double start = MPI_Wtime(), end = start;
@@ -120,7 +120,7 @@ static double run(Flow *flow, const Process *me)
   }
 }
 
-/* The part of any rank but 0, which says when all begin. */
+/* The part of any rank but 0, which gives the start signal. */
 static int take_part_in_flows(const Order *order, const Process *me, double *times)
 {
   Flow flow = {.to = order->first, .from = order->second, .bytes = order->bytes};
@@ -152,11 +152,11 @@ static double work(double operations)
   return MPI_Wtime() - start;
 }
 
-/* Returns the seconds of a call, as the rank sees it that takes longest; on rank 0 of those that take part. */
+/* Returns the seconds of a call on the slowest rank; valid on rank 0 of the participants. */
 static double all_to_all(const Order *order, const Process *me)
 {
   double start, mine, longest = 0;
-  MPI_Alltoall(me->out, 1, MPI_BYTE, me->in, 1, MPI_BYTE, me->firsts); /* all connections are open, all have come */
+  MPI_Alltoall(me->out, 1, MPI_BYTE, me->in, 1, MPI_BYTE, me->firsts); /* opens all connections and synchronises */
   start = MPI_Wtime();
   for (int i = 0; i < order->repeats; i++)
     MPI_Alltoall(me->out, order->bytes, MPI_BYTE, me->in, order->bytes, MPI_BYTE, me->firsts);

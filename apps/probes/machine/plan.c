@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 enum { MOST_SIZES = 64, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
-static const double LEAST_PAUSE_S = 5e-3;   /* of a receiver that is late on purpose */
-static const double FAR_S = 5e-3;           /* of latency: pairs that are farther get fewer repeats */
+static const double LEAST_PAUSE_S = 5e-3;   /* of a deliberately late receiver */
+static const double FAR_S = 5e-3;           /* latency above which pairs get fewer repeats */
 
 typedef struct {
   int first, second; /* ranks */
-  int all_sizes;     /* whether all sizes are measured, and the calls alone */
+  int all_sizes;     /* whether all sizes, and single calls, are measured */
 } Pair;
 
 static int random_below(Plan *plan, int limit)
@@ -43,7 +43,7 @@ static int add_pair(Pair *pairs, int count, int first, int second, int *kind)
   return count + 1;
 }
 
-/* Two pairs within each cluster and two between each two clusters, and one on a node of each cluster. */
+/* Chooses two pairs within each cluster, two between each two clusters, and one on a node of each cluster. */
 static Pair *choose_pairs(const Plan *plan, int *count)
 {
   int c = plan->clusters, within = 0, between = 0, local = 0;
@@ -79,8 +79,8 @@ static double trip_of(const Plan *plan, const Pair *pair, int bytes)
   return times[3];
 }
 
-/* Tells whether MPI_Send waits for a receiver who is late, or (LATE_RECV) MPI_Recv for a message sent long before.  The
- * other side always comes in the end, so that no call waits for ever. */
+/* Returns whether MPI_Send waits for a late receiver, or (LATE_RECV) MPI_Recv for a message sent long before.  The
+ * other side always arrives eventually, so no call deadlocks. */
 static bool waits(const Plan *plan, const Pair *pair, What what, int bytes)
 {
   double trip_s = trip_of(plan, pair, bytes), pause_s = trip_s + LEAST_PAUSE_S;
@@ -88,8 +88,8 @@ static bool waits(const Plan *plan, const Pair *pair, What what, int bytes)
   return what == LATE_SEND ? time_s > pause_s / 2 : time_s > trip_s / 4;
 }
 
-/* Returns the smallest size from which a call waits, by bisection; one more than the largest size if it never does.  The
- * guess is tried first. */
+/* Returns the smallest size at which a call waits, by bisection from a guess; one more than the largest size if it
+ * never waits. */
 static int threshold(const Plan *plan, const Pair *pair, What what, int guess)
 {
   int low = 0, high = plan->largest + 1; /* low does not wait; high does, or is above all */
@@ -126,7 +126,7 @@ static void choose_largest(Plan *plan, int count, const Pair pairs[])
       plan->largest /= 2;
 }
 
-/* A long way parts messages that have arrived from messages that have to travel: the last kind that has all sizes. */
+/* Uses the last kind of pairs with all sizes: a long path separates arrived messages from those still travelling. */
 static void measure_thresholds(Plan *plan, int count, const Pair pairs[])
 {
   const Pair *pair = pairs;
@@ -153,7 +153,7 @@ static int add_size(int count, int sizes[], int bytes, int largest)
   return count + 1;
 }
 
-/* Sizes: each about 1.4 times the one before, or a few; and those beside the thresholds. */
+/* Chooses sizes: each about 1.4 times the previous one, or only a few; and those next to the thresholds. */
 static int choose_sizes(const Plan *plan, int all, int sizes[MOST_SIZES])
 {
   static const int few[] = {1, 1000, 8000, 20000, 200000, 1000000};
@@ -177,7 +177,7 @@ static void print_times(Plan *plan, const Pair *pair, const char *call, int byte
     print_row(plan, call, pair->first, pair->second, bytes, times[i]);
 }
 
-/* Measures one size of one pair: ping-pongs, and where all sizes are asked for the calls alone. */
+/* Measures one size of one pair: ping-pongs, and single calls if all sizes are measured. */
 static void visit(Plan *plan, const Pair *pair, int bytes)
 {
   double times[MOST_TIMES], sends[MOST_TIMES], trips[MOST_TIMES], longest = 0;
@@ -203,7 +203,7 @@ static void visit(Plan *plan, const Pair *pair, int bytes)
   print_times(plan, pair, "recv", bytes, carry_out(plan->me, order, times), times);
 }
 
-/* Visits all sizes of all pairs in another order; stops when the time is up, unless all have to be seen. */
+/* Measures all sizes of all pairs in a new order; stops when the time is up, unless all are needed. */
 static void pass_of_pairs(Plan *plan, int count, const Pair pairs[], bool needed)
 {
   int sizes[MOST_SIZES], *visits = checked(malloc((size_t)count * MOST_SIZES * sizeof *visits)), n = 0;
@@ -229,12 +229,12 @@ void carry_out_plan(Plan *plan)
   choose_largest(plan, count, pairs);
   measure_thresholds(plan, count, pairs);
   double operations = choose_operations(plan);
-  int passes = 0, begun = 0; /* what no platform can do without is measured once, however long it takes */
+  int passes = 0, begun = 0; /* essential rows are measured once, regardless of the time */
   while (passes < plan->most_passes && (!begun || !time_is_up(plan))) {
     pass_of_work(plan, operations, begun == 0);
     pass_of_pairs(plan, count, pairs, begun == 0);
     pass_of_flows(plan, plan->largest);
-    pass_of_flows(plan, plan->largest / 4); /* what is judged comes last */
+    pass_of_flows(plan, plan->largest / 4); /* validation data come last */
     pass_of_flows(plan, plan->largest / 2);
     pass_of_all_to_all(plan);
     passes += !time_is_up(plan); /* a pass counts if it is complete */

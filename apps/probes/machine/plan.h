@@ -12,10 +12,10 @@ typedef struct {
   double budget_s;
   unsigned long long seed;
   int *given; /* the cluster of every rank, or NULL */
-  FILE *kept; /* gets the rows too, whatever becomes of the standard output; or NULL */
+  FILE *kept; /* also gets the rows, in case standard output is lost; or NULL */
   /* Made by carry_out_plan: */
   double start, *latency_s; /* latency_s[i * nodes + j]: half the median round trip of a byte */
-  int nodes, clusters, group, largest; /* largest: bytes of a message that the budget has room for */
+  int nodes, clusters, group, largest; /* largest: message size that fits the budget, bytes */
   int *node_of, *first_of, *ranks_on, *cluster_of; /* by rank: node; by node: its first rank, its ranks, its cluster */
   int eager_bytes, waits_bytes;                    /* thresholds; above largest: none */
 } Plan;

@@ -1,4 +1,4 @@
-/* What a plan prints, and the time that it has left. */
+/* The output of a plan, and its remaining time. */
 #ifndef APPS_PROBES_MACHINE_ROWS_H
 #define APPS_PROBES_MACHINE_ROWS_H
 
@@ -13,7 +13,7 @@ void print_row(const Plan *plan, const char *experiment, int first, int second, 
 
 void print_header(const Plan *plan);
 
-/* Writes what has been printed until now. */
+/* Flushes the output so far. */
 void flush_rows(const Plan *plan);
 
 bool time_is_up(const Plan *plan);

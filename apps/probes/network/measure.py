@@ -1,4 +1,4 @@
-"""Experiments with messages between hosts: simulated as a user of a real machine would run them, or run on one."""
+"""Experiments with messages between hosts: simulated as on a real machine, or run on one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Exchange:
     destination: str  # host; may be the source
     size_bytes: int
     answer_bytes: int
-    mode: Mode = Mode.STANDARD  # of both sends; another one only where the exchange is alone
+    mode: Mode = Mode.STANDARD  # of both sends; other than standard only for a single exchange
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ Experiment = tuple[Exchange, ...] | LateReceive | Return
 
 
 class ExperimentsLater(Sequence[Experiment]):
-    """Experiments that are made when they are first looked at; their number is known before.
+    """Experiments generated at first use; their number is known before.
 
     Args:
         count: Their number.
-        key: What they follow from: equal keys make equal experiments.
+        key: The data that determine them: equal keys make equal experiments.
         make: Makes them.
     """
 
@@ -123,7 +123,7 @@ class NetworkPlan:
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts that take part, in the order of their first experiment."""
+        """The participating hosts, in the order of their first experiment."""
         ends = (
             end for experiment in self.experiments for e in _messages(experiment) for end in (e.source, e.destination)
         )
@@ -223,7 +223,7 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
 
 
 def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
-    """Return the nodes that the experiments hold times their time, from the time that each has taken."""
+    """Return the occupied nodes times their time, from the duration of each experiment."""
     return sum(
         (2 if len(_messages(experiment)) == 1 else len(plan.hosts)) * one_s
         for experiment, one_s in zip(plan.experiments, took_s, strict=True)

@@ -3,7 +3,7 @@
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
- * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  With 0 microseconds
+ * receive is posted MICROSECONDS after the send; it has two times, those of MPI_Send and MPI_Recv.  With 0 microseconds
  * it is a message and its equal answer, by MPI_Send and MPI_Recv; its times are that of MPI_Send and that until the
  * answer has been received.  A line of one message or one exchange may end with the mode of its sends: 0 standard, 1
  * buffered, 2 synchronous, 3 ready; the receive of a message in ready mode is posted before.  Rank 0 prints one line of
@@ -22,7 +22,7 @@
 typedef struct {
   int from, to;
   long bytes, answer_bytes;
-  long late_us; /* > 0: the receive is posted so much later; 0: message and answer by blocking calls */
+  long late_us; /* > 0: delay of the receive; 0: message and answer by blocking calls */
   int mode;
 } Exchange;
 
@@ -47,7 +47,7 @@ static void wait_until_ready(Exchange exchange, int rank)
 }
 
 /* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call.  In ready mode the receive is posted
- * before, so that only its wait is late. */
+ * before; only its wait is late. */
 static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
 {
   MPI_Request posted = MPI_REQUEST_NULL;
@@ -86,7 +86,7 @@ static void send_and_return(const Exchange *exchange, int rank, char *buffer, do
   }
 }
 
-/* Does this rank's part of the exchanges; sets times[] of those that it began. */
+/* Executes this rank's part of the exchanges; sets times[] of those it began. */
 static void take_part(const Exchange *exchanges, int count, int rank, char *out, char *in, double *times)
 {
   MPI_Request *requests = checked(malloc((2 * (size_t)count + 1) * sizeof *requests));

@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum { ROUND_TRIPS = 20, CLOCK_TAG = 32000 };
-static double behind_s; /* how much this rank's clock is behind that of rank 0 */
+static double behind_s; /* how far this rank's clock is behind rank 0's */
 
 static double own_clock_s(void)
 {
@@ -19,8 +19,8 @@ static double own_clock_s(void)
 
 double clock_s(void) { return own_clock_s() + behind_s; }
 
-/* The quickest of some round trips tells best: rank 0's clock stood in the middle of it where rank 0 says (Cristian,
- * Probabilistic clock synchronization, 1989).  The drift of the clocks during the measurement is left out. */
+/* The fastest of several round trips is the most accurate: rank 0's reply is its clock in the middle of it (Cristian,
+ * Probabilistic clock synchronization, 1989).  Clock drift during the measurement is ignored. */
 static void ask_rank_0(void)
 {
   double shortest_s = 0;
@@ -51,7 +51,7 @@ void clock_begin(void)
   int rank, nranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-  for (int other = 1; other < nranks; other++) { /* one after the other: nothing else is under way */
+  for (int other = 1; other < nranks; other++) { /* one at a time, with no other messages under way */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
       answer(other);

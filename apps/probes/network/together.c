@@ -2,7 +2,7 @@
 
 #include "under.h"
 
-/* Returns the time that the slowest rank takes for a barrier, s. */
+/* Returns the time of a barrier on the slowest rank, s. */
 static double barrier_time(MPI_Comm comm)
 {
   double before = clock_s(), longest;

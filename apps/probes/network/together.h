@@ -1,4 +1,4 @@
-/* Moments at which ranks begin together, and at which nothing is under way any more. */
+/* Common starts of ranks, and waiting until no message is under way. */
 #ifndef APPS_PROBES_NETWORK_TOGETHER_H
 #define APPS_PROBES_NETWORK_TOGETHER_H
 

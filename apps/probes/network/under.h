@@ -1,5 +1,5 @@
-/* What netprobe needs of the MPI under which it runs: SMPI, or that of a real machine.  SimGrid's own clock and pauses
- * are exact: a call of MPI_Wtime takes 10 ns there, which would be added to every latency, and nanosleep rounds to 1 ns. */
+/* The interface of netprobe to its MPI: SMPI, or that of a real machine.  SimGrid's own clock and pauses are exact: a
+ * call of MPI_Wtime takes 10 ns there, which would be added to every latency, and nanosleep rounds to 1 ns. */
 #ifndef APPS_PROBES_NETWORK_UNDER_H
 #define APPS_PROBES_NETWORK_UNDER_H
 

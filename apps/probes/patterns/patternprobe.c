@@ -1,11 +1,11 @@
-/* Times one call of each pattern of communication, as the saturation experiments of SimGrid's platform-calibration do on
- * a real machine: patternprobe FILE
+/* Times one call of each pattern of communication, as the saturation experiments of SimGrid's platform-calibration do
+ * on a real machine: patternprobe FILE
  *
  * Each line of FILE has a pattern, the number of active ranks and the bytes of a message; the other ranks wait.
  *   0 send            rank 2 i calls MPI_Send to rank 2 i + 1, which is in MPI_Recv; the time is that of MPI_Send
  *   1 sendrecv_same   MPI_Sendrecv between the ranks 2 i and 2 i + 1
  *   2 sendrecv_diff   MPI_Sendrecv to the next rank, from the one before, around a ring
- *   3 alltoall        MPI_Alltoall, so many bytes for each rank
+ *   3 alltoall        MPI_Alltoall, with these bytes for each rank
  * Rank 0 prints one line of JSON: the mean time of the calling ranks, in s, for each line.  Reading the clock costs
  * nothing. */
 #include "../../common/checked.h"
@@ -27,7 +27,7 @@ static void exchange(int to, int from, int bytes, const Buffers *at)
                MPI_STATUS_IGNORE);
 }
 
-/* Returns the seconds of the call, or -1 where the call of this rank is not timed. */
+/* Returns the seconds of the call, or -1 if the call of this rank is not timed. */
 static double time_call(int pattern, int active, int bytes, const Buffers *at, MPI_Comm among)
 {
   int rank;
@@ -59,7 +59,7 @@ static double mean_of(double mine)
   return sum[0] / (sum[1] > 0 ? sum[1] : 1);
 }
 
-/* The buffers are of the size that a line needs, and given back after it. */
+/* The buffers have the size needed by a line, and are freed after it. */
 static double time_line(int pattern, int active, int bytes)
 {
   int rank;

@@ -34,7 +34,7 @@ static void receive_from(int other, int bytes, const Process *me)
   MPI_Recv(me->in, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The second of two round trips counts: at its beginning rank 1 already waits. */
+/* The second of two round trips counts: rank 1 is already waiting when it begins. */
 static void time_pingpong(int bytes, const Process *me, Times *times)
 {
   for (int i = 0; i < 2; i++) {
@@ -74,7 +74,7 @@ static void pause_s(double seconds)
   nanosleep(&pause, NULL);
 }
 
-/* Rank 0 asks for a message and receives it later than it can arrive. */
+/* Rank 0 requests a message and receives it long after its arrival. */
 static void time_late_recv(int bytes, const Process *me, Times *times)
 {
   if (me->rank == 0) {

@@ -118,8 +118,8 @@ def _scripts() -> Path:
 
 
 def _failed(where: str, status: int, folder: Path, printed: str) -> SimulationError:
-    told = "".join(f". {remedy}" for remedy in _remedies(printed))
-    return SimulationError(f"{where}: ended with status {status} in {folder}{told}", "", printed)
+    advice = "".join(f". {remedy}" for remedy in _remedies(printed))
+    return SimulationError(f"{where}: ended with status {status} in {folder}{advice}", "", printed)
 
 
 def _remedies(printed: str) -> Iterator[str]:

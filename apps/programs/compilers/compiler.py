@@ -1,4 +1,4 @@
-"""A compiler of a build: SimGrid's under the name of a usual one, with what unchanged programs need.
+"""A compiler of a build: SimGrid's compiler under a common name, with additions for unchanged programs.
 
 The scripts that stand first in the PATH of a build call this file by its path: COMPILER.py NAME ARGUMENTS.  It imports
 nothing of the project, so that it starts quickly.
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NOTES = "GRIDVAL_BUILD_NOTES"  # variable: a file to which the names of linked programs are added
-BEHIND = "GRIDVAL_BUILD_PATH"  # variable: the PATH behind these scripts
+BEHIND = "GRIDVAL_BUILD_PATH"  # variable: the PATH after these scripts
 
 C, CXX, FORTRAN = "smpicc", "smpicxx", "smpif90"
 NAMES = {  # names of compilers in Makefiles; SimGrid's compiler
@@ -26,7 +26,7 @@ NAMES = {  # names of compilers in Makefiles; SimGrid's compiler
     **dict.fromkeys(("cc", "gcc", "c++", "g++", "gfortran"), ""),
 }
 PLAIN = {C: "cc", CXX: "c++", FORTRAN: "gfortran"}
-# The compiler then does what it does for an ordinary MPI (apps/programs/own_program.py).
+# With these the compiler behaves as for an ordinary MPI (apps/programs/own_program.py).
 _C_FLAGS = ("-DSMPI_NO_OVERRIDE_MALLOC", "-fno-semantic-interposition")
 # Functions of MPI are weak in C, and a linker leaves out a library of which nothing else is needed.
 _LINK_FLAGS = ("-Wl,--push-state,--no-as-needed", "-lsimgrid", "-Wl,--pop-state")
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def is_test(words: Sequence[str], folder: str) -> bool:
-    """Return whether CMake, configure or Meson tries something out: the result must run without SimGrid."""
+    """Return whether CMake, configure or Meson runs a test: the result must run without SimGrid."""
     return _TESTED.search(folder + "/") is not None or any(
         _CONFTEST.fullmatch(os.path.basename(word)) for word in words
     )
@@ -140,7 +140,7 @@ def _output(words: Sequence[str]) -> str | None:
 
 
 def _run(command: Sequence[str], *, pretend: bool = False) -> int:
-    """Run a command found behind these scripts; with ``pretend`` SimGrid's compiler makes a usual program."""
+    """Run a command after these scripts in the PATH; with ``pretend`` SimGrid's compiler makes an ordinary program."""
     path = os.environ.get(BEHIND, os.defpath)
     program = shutil.which(command[0], path=path)
     if program is None:

@@ -31,7 +31,7 @@ class WatchedBuild:
     included: Container[Path] = frozenset()  # files that the caller knows to decide the program
 
     def unchanged(self, executable: Path) -> bool:
-        """Tell whether all that the build of an executable has opened, or looked for, is as it was then."""
+        """Return whether all that the build of an executable has opened, or looked for, is as it was then."""
         files = _kept(executable)
         return files is not None and all(_state(Path(name)) == known for name, known in files.items())
 
@@ -93,8 +93,8 @@ def _kept(executable: Path) -> dict[str, str] | None:
     content = read_checked(_list_of(executable))
     if content is None:
         return None
-    told: Any = json.loads(content)
-    return None if told is None else {str(name): str(known) for name, known in told.items()}
+    states: Any = json.loads(content)
+    return None if states is None else {str(name): str(known) for name, known in states.items()}
 
 
 def _of_package(name: str) -> bool:

@@ -1,6 +1,6 @@
-/* Loaded into a compiler, an assembler and a linker: writes the name of every file that they read, and of every one that
- * they look for and do not find, to the file OPENS_LOG.  A record is + (it was there) or - (it was not), the absolute
- * name, and a null byte. */
+/* Loaded into a compiler, an assembler and a linker: writes the name of every file that they read, and of every one
+ * that they search for and do not find, to the file OPENS_LOG.  A record is + (it was there) or - (it was not), the
+ * absolute name, and a null byte. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

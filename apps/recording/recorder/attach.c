@@ -1,6 +1,6 @@
 /* Programs that SMPI loads once per rank (privatisation by dlopen) look up symbols in their own libraries first.  These
- * include SimGrid but not the recorder.  Therefore this file binds the calls of loaded objects by name to the recorder,
- * before the program starts; all other symbols are looked up as usual. */
+ * include SimGrid but not the recorder.  Therefore this file binds calls of loaded objects to the recorder by name
+ * before the program starts; all other symbols are resolved as usual. */
 #define _GNU_SOURCE
 #include "constructors.h"
 #include "inputs.h"
@@ -27,8 +27,8 @@
 #error "the recorder knows the relocations of x86-64 and AArch64 only"
 #endif
 
-/* Returns the recorder's function of that name; NULL if it has none.  Besides functions of MPI and SMPI, the recorder
- * has sg_barrier_wait: kernels wait for all ranks by it, outside MPI, and this waiting is not computation.  It also has
+/* Returns the recorder's function of that name, or NULL.  Besides functions of MPI and SMPI, the recorder defines
+ * sg_barrier_wait, by which kernels wait for all ranks outside MPI: this waiting is not computation.  It also defines
  * the functions of the C library that read files and the environment (inputs.c). */
 static void *recorders(const char *name)
 {
@@ -58,7 +58,7 @@ static bool is_environ(const char *name)
   return !strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ");
 }
 
-/* In place of the C library's exit: STOP in Fortran, and std::exit in C++, end the calling rank alone. */
+/* Replaces exit of the C library: STOP in Fortran and std::exit in C++ end only the calling rank. */
 static _Noreturn void end_of_rank(int status)
 {
   if (current_rank())
@@ -106,9 +106,9 @@ static void bind_object(const struct link_map *object)
     case DT_STRTAB: names = (const void *)entry->d_un.d_ptr; break;
     case DT_SONAME: own_name = entry->d_un.d_val; break;
     }
-  if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
+  if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso is not relocated, and calls nothing */
     return;
-  bool fortran = !strncmp(names + own_name, "libgfortran.so", 14); /* a rank's own copy has another file name */
+  bool fortran = !strncmp(names + own_name, "libgfortran.so", 14); /* the copy of a rank has another file name */
   bool users = !fortran && inputs_of_user(object->l_name);
   bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users, fortran);
   bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users, fortran);
@@ -121,7 +121,7 @@ static bool is_simgrid(const void *code)
   return dladdr(code, &caller) && dladdr((void *)&sg_host_self, &simgrid) && caller.dli_fbase == simgrid.dli_fbase;
 }
 
-/* SimGrid gives the arguments of the program to Fortran's library once, before it loads the program for each rank. */
+/* SimGrid passes the program's arguments to the Fortran library once, before it loads the program for each rank. */
 typedef void SetArguments(int, char **);
 SetArguments _gfortran_set_args;
 static struct {
@@ -138,7 +138,7 @@ void _gfortran_set_args(int count, char **words)
     theirs(count, words);
 }
 
-/* A rank's program may have its own copy of Fortran's library. */
+/* The program of a rank may have its own copy of the Fortran library. */
 static void give_arguments(void *program)
 {
   SetArguments *own = program && arguments.words ? (SetArguments *)dlsym(program, "_gfortran_set_args") : NULL;
@@ -146,7 +146,7 @@ static void give_arguments(void *program)
     own(arguments.count, arguments.words);
 }
 
-static struct link_map *last; /* of the objects that are bound, or were loaded before the first one was opened */
+static struct link_map *last; /* last object that is bound, or was loaded before the first dlopen */
 
 static void *opened(const char *file, int flags)
 {
@@ -164,7 +164,7 @@ static void to_the_end(void)
       last = last->l_next;
 }
 
-/* SimGrid opens and closes libraries that each rank has a copy of: what `last` stands for may be gone. */
+/* SimGrid opens and closes per-rank copies of libraries, so the object of `last` may be gone. */
 int dlclose(void *handle)
 {
   static int (*theirs)(void *);
@@ -184,8 +184,8 @@ void *dlopen(const char *file, int flags)
   if (!last)
     to_the_end();
   /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
-   * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries that a program loads itself are loaded
-   * with the flags that it gives. */
+   * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries loaded by the program itself keep the
+   * flags it passes. */
   bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
   if (by_simgrid) {
     flags |= RTLD_DEEPBIND;
@@ -194,7 +194,7 @@ void *dlopen(const char *file, int flags)
       change_layout();
     begun = true;
     if (folder_of_rank)
-      folder_of_rank(); /* another rank may have changed it before this one begins */
+      folder_of_rank(); /* another rank may have changed the folder before */
     inputs_begin();
   }
   Constructors taken = by_simgrid && constructors_take ? constructors_take(file) : (Constructors){0, 0};

@@ -1,12 +1,12 @@
-/* The communicators of MPI_Cart_sub.  SimGrid 3.32 makes them with the topology of a rank of the whole: their places and
- * neighbours are wrong, or asking for them divides by zero.  Here such a communicator is a split, as in SimGrid, and its
- * topology is kept among the graphs: `index` has its dimensions, `edges` whether they are periodic. */
+/* The communicators of MPI_Cart_sub.  SimGrid 3.32 gives them the topology of a rank of the whole grid: coordinates and
+ * neighbours are wrong, or querying them divides by zero.  Here such a communicator is a split, as in SimGrid, and its
+ * topology is stored with the graphs: `index` holds its dimensions, `edges` whether they are periodic. */
 #include "graphs.h"
 #include "under.h"
 
 #include <stdlib.h>
 
-/* Returns the topology of a communicator that MPI_Cart_sub has made, or NULL. */
+/* Returns the topology of a communicator made by MPI_Cart_sub, or NULL. */
 static const Graph *part_of_cart(MPI_Comm comm)
 {
   const Graph *g = find_graph(comm);

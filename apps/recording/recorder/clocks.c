@@ -1,9 +1,9 @@
-/* Functions that tell a program the time of this computer, its process or host, or random numbers: no two runs get the
- * same answers.  The calls of the program and of its own libraries are bound to these functions (attach.c); all other
- * code, SimGrid's too, calls the real ones.  smpicc already replaces gettimeofday and clock_gettime in C by simulated
- * ones (compute.c).  Reading the processor's counters (rdtsc, rdrand) cannot be seen.
+/* Functions whose results differ from run to run: the time of this computer, its process or host, and random numbers.
+ * Calls of the program and its own libraries are bound to these functions (attach.c); all other code, including
+ * SimGrid, calls the real ones.  smpicc already replaces gettimeofday and clock_gettime in C by simulated ones
+ * (compute.c).  Direct reads of processor counters (rdtsc, rdrand) cannot be intercepted.
  *
- * In runs whose surroundings are others, the answers are others (surroundings.c). */
+ * In runs with changed surroundings the results are changed (surroundings.c). */
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
@@ -18,7 +18,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#undef clock_gettime /* smpicc redefines them as SMPI's functions */
+#undef clock_gettime /* smpicc redefines them as functions of SMPI */
 #undef gettimeofday
 #undef getpid
 
@@ -32,8 +32,8 @@ static int64_t now_ns(clockid_t clock)
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* The time in compared runs: all begin at the same date, whatever the clock, or as another at one much later. */
-static int64_t told_ns(clockid_t clock)
+/* Returns the time reported in compared runs: all of them begin at the same date, or, if changed, at one much later. */
+static int64_t reported_ns(clockid_t clock)
 {
   enum { CLOCKS = 16 };
   static int64_t began_ns[CLOCKS];
@@ -51,32 +51,33 @@ static void *theirs(const char *name)
   return function;
 }
 
-/* ANSWER(result, id, real name, (parameters), (arguments), changed): the two functions noted_ID and quiet_ID.
- * `changed` are statements on `made`, the real result, in surroundings that are set.  AS has the name for readers besides. */
+/* ANSWER(result, id, real name, (parameters), (arguments), changed) defines the two functions noted_ID and quiet_ID.
+ * `changed` are statements that change `made`, the real result, if surroundings are set.  AS also takes a readable
+ * name. */
 #define ANSWER(result, id, name, parameters, arguments, changed) \
   AS(name, result, id, name, parameters, arguments, changed)
-#define AS(told, result, id, name, parameters, arguments, changed) \
-  static result quiet_##id parameters                              \
-  {                                                                \
-    static result(*real) parameters;                               \
-    if (!real)                                                     \
-      real = (result(*) parameters)theirs(name);                   \
-    result made = real arguments;                                  \
-    if (surroundings_set()) {                                      \
-      changed;                                                     \
-    }                                                              \
-    return made;                                                   \
-  }                                                                \
-  static result noted_##id parameters                              \
-  {                                                                \
-    inputs_by_clock(told);                                         \
-    return quiet_##id arguments;                                   \
+#define AS(shown, result, id, name, parameters, arguments, changed) \
+  static result quiet_##id parameters                               \
+  {                                                                 \
+    static result(*real) parameters;                                \
+    if (!real)                                                      \
+      real = (result(*) parameters)theirs(name);                    \
+    result made = real arguments;                                   \
+    if (surroundings_set()) {                                       \
+      changed;                                                      \
+    }                                                               \
+    return made;                                                    \
+  }                                                                 \
+  static result noted_##id parameters                               \
+  {                                                                 \
+    inputs_by_clock(shown);                                         \
+    return quiet_##id arguments;                                    \
   }
 #define CPU_SHIFT (is_other("time") ? CPU_SHIFT_S : 0)
-#define TO(pointer, clock, part, ns)                                   \
-  if (pointer) {                                                       \
-    (pointer)->tv_sec = (time_t)(told_ns(clock) / 1000000000);         \
-    (pointer)->part = (long)(told_ns(clock) % 1000000000 / (ns));      \
+#define TO(pointer, clock, part, ns)                                  \
+  if (pointer) {                                                      \
+    (pointer)->tv_sec = (time_t)(reported_ns(clock) / 1000000000);    \
+    (pointer)->part = (long)(reported_ns(clock) % 1000000000 / (ns)); \
   }
 #define SECONDS_OF(pointer, shift) \
   if (pointer)                     \
@@ -84,7 +85,7 @@ static void *theirs(const char *name)
 #define PROCESS made = is_other("process") ? 4242 ^ PROCESS_BITS : 4242
 
 ANSWER(time_t, time, "time", (time_t *to), (to),
-       made = (time_t)(told_ns(CLOCK_REALTIME) / 1000000000); if (to) *to = made)
+       made = (time_t)(reported_ns(CLOCK_REALTIME) / 1000000000); if (to) *to = made)
 ANSWER(clock_t, clock, "clock", (void), (), made += (clock_t)CPU_SHIFT * CLOCKS_PER_SEC)
 ANSWER(clock_t, times, "times", (struct tms *to), (to), made += CPU_SHIFT * 100;
        if (to) to->tms_utime += CPU_SHIFT * 100)
@@ -109,12 +110,12 @@ ANSWER(uint32_t, arc4random_uniform, "arc4random_uniform", (uint32_t bound), (bo
        made = bound ? made % bound : 0)
 /* std::chrono and std::random_device of the C++ library */
 AS("std::chrono::steady_clock", long, steady, "_ZNSt6chrono3_V212steady_clock3nowEv", (void), (),
-   made = told_ns(CLOCK_MONOTONIC))
+   made = reported_ns(CLOCK_MONOTONIC))
 AS("std::chrono::system_clock", long, system, "_ZNSt6chrono3_V212system_clock3nowEv", (void), (),
-   made = told_ns(CLOCK_REALTIME))
+   made = reported_ns(CLOCK_REALTIME))
 AS("std::random_device", unsigned, random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device),
    draw(&made, sizeof made))
-/* What differs between computers and their users */
+/* Properties of the computer and the user */
 #define LIMITS (is_other("computer") ? 3 : 0)
 ANSWER(int, getrlimit, "getrlimit", (int what, struct rlimit *to), (what, to),
        if (!made && LIMITS) to->rlim_cur = to->rlim_cur / 2 + 1)
@@ -129,7 +130,7 @@ ANSWER(unsigned, geteuid, "geteuid", (void), (), made += (unsigned)LIMITS)
 ANSWER(unsigned, getgid, "getgid", (void), (), made += (unsigned)LIMITS)
 ANSWER(char *, getlogin, "getlogin", (void), (), if (LIMITS) made = (char *)"other")
 ANSWER(long, sysconf, "sysconf", (int what), (what), if (made > 0) made += LIMITS)
-/* Names of folders and files that are others in every run */
+/* Names of folders and files that differ in every run */
 ANSWER(char *, getcwd, "getcwd", (char *to, size_t room), (to, room), )
 ANSWER(char *, get_current_dir_name, "get_current_dir_name", (void), (), )
 ANSWER(int, mkstemp, "mkstemp", (char *name), (name), )
@@ -137,7 +138,7 @@ ANSWER(int, mkstemp64, "mkstemp64", (char *name), (name), )
 ANSWER(char *, mkdtemp, "mkdtemp", (char *name), (name), )
 ANSWER(char *, tmpnam, "tmpnam", (char *to), (to), )
 ANSWER(char *, tempnam, "tempnam", (const char *folder, const char *name), (folder, name), )
-/* What no other surroundings change. */
+/* Functions that changed surroundings do not affect. */
 ANSWER(unsigned, alarm, "alarm", (unsigned seconds), (seconds), )
 ANSWER(int, setitimer, "setitimer", (int which, const void *set, void *before), (which, set, before), )
 ANSWER(int, sysinfo, "sysinfo", (void *to), (to), )
@@ -163,25 +164,25 @@ static void noted_arc4random_buf(void *to, size_t bytes)
   quiet_arc4random_buf(to, bytes);
 }
 
-/* Clocks that the program's own timer may read (timer.c): the functions timed_noted_ID and timed_quiet_ID.  `told` is
- * the real answer in s, and `set` are statements that answer `s` instead. */
-#define TIMED(result, id, parameters, arguments, told, set)                                \
-  TIMED_AS(result, timed_noted_##id, noted_##id, parameters, arguments, told, set) \
-  TIMED_AS(result, timed_quiet_##id, quiet_##id, parameters, arguments, told, set)
-#define TIMED_AS(result, name, real, parameters, arguments, told, set) \
-  static result name parameters                                        \
-  {                                                                    \
-    Rank *r = enter_call("clock");                                     \
-    result made = real arguments;                                      \
-    if (r) {                                                           \
-      double s = told;                                                 \
-      mark_unless_nothing(r, timer_reading(r, &s, false));             \
-      if (timer_probes()) {                                            \
-        set;                                                           \
-      }                                                                \
-    }                                                                  \
-    leave(r);                                                          \
-    return made;                                                       \
+/* Clocks that the program's own timer may read (timer.c): defines timed_noted_ID and timed_quiet_ID.  `real_s` is the
+ * real result in s, and `set` are statements that return `s` instead. */
+#define TIMED(result, id, parameters, arguments, real_s, set)                        \
+  TIMED_AS(result, timed_noted_##id, noted_##id, parameters, arguments, real_s, set) \
+  TIMED_AS(result, timed_quiet_##id, quiet_##id, parameters, arguments, real_s, set)
+#define TIMED_AS(result, name, real, parameters, arguments, real_s, set) \
+  static result name parameters                                          \
+  {                                                                      \
+    Rank *r = enter_call("clock");                                       \
+    result made = real arguments;                                        \
+    if (r) {                                                             \
+      double s = real_s;                                                 \
+      mark_unless_nothing(r, timer_reading(r, &s, false));               \
+      if (timer_probes()) {                                              \
+        set;                                                             \
+      }                                                                  \
+    }                                                                    \
+    leave(r);                                                            \
+    return made;                                                         \
   }
 #define PARTS_OF(pointer, part, unit)                                              \
   if (pointer) {                                                                   \
@@ -198,13 +199,13 @@ TIMED(int, getrusage, (int who, struct rusage *to), (who, to), 0,
 TIMED(long, steady, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 TIMED(long, system, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 
-/* Returns whether a library is the user's own, not the system's. */
+/* Returns whether a library belongs to the user rather than to the system. */
 bool inputs_of_user(const char *path)
 {
   return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
 }
 
-/* The libraries of C++ and Fortran ask for marks of the files that they open, and give none of them to the program. */
+/* The C++ and Fortran libraries read attributes of files they open, but do not pass them to the program. */
 void marks_asked(const void *code)
 {
   Dl_info caller;

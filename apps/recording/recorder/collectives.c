@@ -43,13 +43,13 @@ void note_split(Rank *r, MPI_Comm comm, int color, int key)
   int size = size_in(comm);
   if (size == 1)
     return;
-  int *told = calloc((size_t)size, sizeof *told);
-  if (!told)
+  int *counts = calloc((size_t)size, sizeof *counts);
+  if (!counts)
     fail("out of memory");
-  told[0] = color == MPI_UNDEFINED ? -1 : color;
-  told[1] = key;
-  note_vector(r, collective_event(r, SPLIT, comm, 0, 0), comm, told, MPI_BYTE, NULL);
-  free(told);
+  counts[0] = color == MPI_UNDEFINED ? -1 : color;
+  counts[1] = key;
+  note_vector(r, collective_event(r, SPLIT, comm, 0, 0), comm, counts, MPI_BYTE, NULL);
+  free(counts);
 }
 
 void note_create(Rank *r, MPI_Comm made)
@@ -58,8 +58,8 @@ void note_create(Rank *r, MPI_Comm made)
     note(r, collective_event(r, CREATE, made, 0, 0));
 }
 
-/* Returns the kind of a reduction: SMPI uses other algorithms where the operation does not commute or the type is not a
- * basic one.  Events of collectives have it as their mode (Reduction). */
+/* Returns the kind of a reduction: SMPI uses other algorithms if the operation does not commute or the type is not
+ * basic.  It is the mode of collective events (Reduction). */
 static uint8_t reduction(MPI_Op op, MPI_Datatype type)
 {
   int commutes = 1, integers, addresses, types, combiner = MPI_COMBINER_NAMED;
@@ -103,7 +103,7 @@ static Event reducing(Event event, MPI_Op op, MPI_Datatype type)
 #define BLOCKS (mine, count, type, theirs, their_count, their_type, comm)
 #define ROOTED_BLOCKS (mine, count, type, theirs, their_count, their_type, root, comm)
 #define REDUCED (const void *mine, void *result_, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-/* With MPI_IN_PLACE, the receive arguments describe a rank's own block. */
+/* With MPI_IN_PLACE, the receive arguments describe the rank's contribution. */
 #define BLOCK_BYTES (mine == MPI_IN_PLACE ? size_of(their_count, their_type) : size_of(count, type))
 
 int MPI_Barrier(MPI_Comm comm)

@@ -41,7 +41,7 @@ MAKES_COMM(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_
 MAKES_COMM(MPI_Cart_create, (MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *made),
            (comm, n, dims, periods, reorder, made), comm, made)
 
-/* SMPI has made the communicators of the ranks of a host before, without messages. */
+/* SMPI has created the communicator of each host's ranks in advance, without messages. */
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
 {
   Rank *r = enter();
@@ -65,7 +65,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
   return result;
 }
 
-/* Returns the color of a split along the dimensions that remain: the place in the others. */
+/* Returns the color of a split along the remaining dimensions: the coordinates in the others. */
 static int cart_color(MPI_Comm comm, const int *remain)
 {
   enum { MOST = 64 };

@@ -34,8 +34,8 @@ static bool same(const Comm *comm, int parent, int size, const int *world)
   return comm->parent == parent && comm->size == size && !memcmp(comm->world, world, (size_t)size * sizeof *world);
 }
 
-/* Returns the description that all members share.  Communicators with the same members and parent are told apart by the
- * order in which they are made, which is the same on all members. */
+/* Returns the description shared by all members.  Communicators with the same members and parent are distinguished by
+ * their order of creation, which is the same on all members. */
 static const Comm *shared(Rank *r, int parent, MPI_Comm handle)
 {
   int size, turn = 0;
@@ -64,7 +64,7 @@ static const Comm *shared(Rank *r, int parent, MPI_Comm handle)
   return comm;
 }
 
-/* Forgets a handle; returns what it was of, or NULL. */
+/* Forgets a handle; returns its communicator, or NULL. */
 static const Comm *forget(Rank *r, MPI_Comm handle)
 {
   for (size_t i = 0; i < r->ncomms; i++)
@@ -79,7 +79,7 @@ static const Comm *forget(Rank *r, MPI_Comm handle)
 static const Comm *add(Rank *r, int parent, MPI_Comm handle)
 {
   const Comm *comm = shared(r, parent, handle);
-  forget(r, handle); /* of one that MPI has freed within a call, as mpi4py does with copies of a communicator */
+  forget(r, handle); /* the communicator was freed inside another call, as mpi4py does with copies */
   r->comms = grown(r->comms, r->ncomms, &r->comms_room, sizeof *r->comms);
   r->comms[r->ncomms].handle = handle;
   r->comms[r->ncomms++].comm = comm;

@@ -42,7 +42,7 @@ static void completed(Rank *r, MPI_Request handle, MPI_Status *status)
     drop_request(r, handle);
 }
 
-/* Completes the sends that SMPI reports as inactive: it forgets sends whose data has been copied. */
+/* Completes the sends that SMPI reports as inactive: SMPI forgets sends whose data it has copied. */
 static void all_completed(Rank *r, int count, const MPI_Request *handles)
 {
   for (int i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ static MPI_Request *acting_all(Rank *r, int count, MPI_Request *handles)
   return acts;
 }
 
-/* Hands the requests after a call back to where they came from, and frees their array. */
+/* Copies the requests back to the program after a call, and frees their array. */
 static void acted(Rank *r, int count, MPI_Request *acts, MPI_Request *handles, MPI_Request *requests)
 {
   for (int i = 0; i < count; i++) {
@@ -109,7 +109,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   int result = SURE(PMPI_Test(acting(r, request), flag, status));
   POLLS
   hash_item(r, CHOICE, TEST);
-  looked_at(r, LOOK_EACH, *flag, 1, &handle, SITE);
+  note_test(r, POLL_EACH, *flag, 1, &handle, SITE);
   if (*flag)
     completed(r, handle, status);
   else
@@ -118,9 +118,9 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   return result;
 }
 
-/* Body of calls on several requests.  `call` has `acts`, the requests that do the work, and may use `used`, the statuses
- * of the program, or its own if the program ignores them.  `done` records the completed requests, by their `handles` from
- * before the call. */
+/* Body of calls on several requests.  `call` works on `acts`, the requests that do the work, and may use `used`: the
+ * program's statuses, or the recorder's if the program ignores them.  `done` records the completed requests by their
+ * `handles` before the call. */
 #define OF_MANY(call, done)                                                    \
   Rank *r = enter();                                                           \
   MPI_Request *handles = r ? copied(requests, count, sizeof *requests) : NULL; \
@@ -142,8 +142,8 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
   OF_MANY(PMPI_Waitall(count, acts, used), for (int i = 0; i < count; i++) completed(r, handles[i], &used[i]);)
 }
 
-/* Returns whether SMPI has completed an operation in an MPI_Testall that found others under way.  It then gives up the
- * request that does the work, or the status of a persistent one tells whose message has come. */
+/* Returns whether SMPI has completed an operation in an MPI_Testall that failed because of others.  SMPI has then freed
+ * the request that does the work, or the status of a persistent one names the sender. */
 static bool completed_early(Rank *r, MPI_Request now, MPI_Request before, const MPI_Status *status)
 {
   if (handles_are_shared() || before == MPI_REQUEST_NULL)
@@ -157,7 +157,7 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
   OF_MANY(PMPI_Testall(count, acts, flag, used),
           POLLS
           hash_item(r, CHOICE, TESTALL);
-          looked_at(r, LOOK_EACH, *flag, count, handles, SITE);
+          note_test(r, POLL_EACH, *flag, count, handles, SITE);
           if (!*flag) observe_time(r);
           for (int i = 0; i < count; i++)
             if (*flag || completed_early(r, requests[i], handles[i], &used[i]))
@@ -177,7 +177,7 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
   OF_MANY(PMPI_Testany(count, acts, index, flag, used),
           POLLS
           hash_item(r, CHOICE, TESTANY);
-          looked_at(r, LOOK_ANY, *flag, count, handles, SITE);
+          note_test(r, POLL_ANY, *flag, count, handles, SITE);
           if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else if (*flag) all_completed(r, count, handles);
           else observe_time(r);)
@@ -196,7 +196,7 @@ int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
   OF_MANY(PMPI_Testsome(count, acts, ndone, indices, used),
           POLLS
           hash_item(r, CHOICE, TESTSOME);
-          looked_at(r, LOOK_SOME, *ndone != 0, count, handles, SITE);
+          note_test(r, POLL_SOME, *ndone != 0, count, handles, SITE);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           if (*ndone == 0) observe_time(r);
           for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)

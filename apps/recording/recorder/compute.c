@@ -20,7 +20,7 @@
 #undef usleep
 #undef nanosleep
 
-/* Finds SMPI's function of the same name, which this library's function hides. */
+/* Finds the function of SMPI that this library's function of the same name hides. */
 #define THEIRS(type, name, ...)                             \
   static type (*theirs)(__VA_ARGS__);                       \
   if (!theirs)                                              \
@@ -78,7 +78,7 @@ static uint64_t bits(double amount)
   }
 
 /* smpi_execute is scaled by the speed of a real machine; its computation is derived from the time that it takes.
- * smpi_execute_benched takes its seconds on every host, whatever its speed. */
+ * smpi_execute_benched takes its seconds on every host, regardless of its speed. */
 INJECTS(smpi_execute_flops, injected, FLOPS)
 INJECTS(smpi_execute_flops_benched, injected, FLOPS)
 INJECTS(smpi_execute_benched, injected_s, SECONDS)
@@ -107,7 +107,7 @@ int smpi_sample_exit(int global, const char *file, const char *tag, int count)
   return result;
 }
 
-/* The time that a rank sleeps counts as computation, but takes no core; it is hashed as the program gives it. */
+/* Sleeping counts as computation, but occupies no core; the hash contains the duration passed by the program. */
 #define SLEEPS(type, name, parameters, arguments, duration)        \
   type name parameters                                             \
   {                                                                \
@@ -131,16 +131,16 @@ SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest)
        (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec)
 
 /* SMPI charges 10 ns for a reading (smpi/wtime).  Two readings time the whole program; with more, its course may depend
- * on them. */
-static double read_clock(Rank *r, const char *name, double told)
+ * on the time. */
+static double read_clock(Rank *r, const char *name, double now_s)
 {
   observe_clock(r);
-  double timer_s = told;
+  double timer_s = now_s;
   mark_unless_nothing(r, timer_reading(r, &timer_s, true));
   r->reading_s += simgrid_get_clock() - r->entry_s;
   if (++r->readings == 1 || r->readings == 3)
     inputs_times(name, r->readings == 3);
-  return timer_probes() ? timer_s : told_s(r, told);
+  return timer_probes() ? timer_s : reported_s(r, now_s);
 }
 
 double MPI_Wtime(void)
@@ -181,7 +181,8 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   return result;
 }
 
-/* A kernel that waits for all ranks to end the timed section (apps/kernels/harness/section.c) does not compute. */
+/* Kernels wait here for all ranks to end the timed section (apps/kernels/harness/section.c); that is not
+ * computation. */
 int sg_barrier_wait(sg_bar_t all)
 {
   THEIRS(int, sg_barrier_wait, sg_bar_t)

@@ -8,11 +8,11 @@
 #include "recorder.h"
 
 typedef struct {
-  ElfW(Addr) place; /* of their addresses, in the loaded program */
+  ElfW(Addr) place; /* location of their addresses in the loaded program */
   size_t count;
 } Constructors;
 
-ADD_ON Constructors constructors_take(const char *file); /* from a rank's copy of the program, so that the loader runs none */
+ADD_ON Constructors constructors_take(const char *file); /* removes them from a rank's copy: the loader runs none */
 ADD_ON void constructors_run(Constructors taken, const struct link_map *program, int count, char **words);
 
 #endif

@@ -1,4 +1,4 @@
-/* Calls on parallel files.  SimGrid simulates them, and their time is no computation; a recording has no event for them. */
+/* Calls on parallel files.  SimGrid simulates them; their time is not computation, and they cause no events. */
 #include "recorder.h"
 
 #define ON_FILE(name, parameters, arguments)  \

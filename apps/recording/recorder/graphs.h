@@ -11,14 +11,14 @@ typedef struct Graph {
   bool weighted;
   int nsources, ndestinations;
   int *sources, *source_weights, *destinations, *destination_weights;
-  int nnodes, nedges; /* of MPI_Graph_create, with the program's arrays; of a part of a grid, its dimensions */
+  int nnodes, nedges; /* of MPI_Graph_create, with the program's arrays; dimensions of a part of a grid */
   int *index, *edges;
   struct Graph *next;
 } Graph;
 
 int *list_of(const int *items, int count); /* a copy; NULL: zeros */
 Graph *find_graph(MPI_Comm comm);          /* of the calling rank; NULL: the communicator has none */
-void add_graph(Graph made);                /* whose lists are given away */
+void add_graph(Graph made);                /* takes ownership of its lists */
 void free_lists(Graph *g);
 
 #endif

@@ -1,8 +1,8 @@
-/* Hashes of what a rank does, which tell whether its iterations are alike.
+/* Hashes of a rank's actions, which show whether its iterations are alike.
  *
- * Every call, every injected computation and every completed operation is one item, the hash of all that decides what it
- * does and how long it takes: kind, mode, collective, members of the communicator, partner, tag, bytes, flops.  Times are
- * no part of it: equal programs have equal items on every platform, unless their course depends on the time. */
+ * Every call, injected computation and completed operation is one item: the hash of everything that determines its
+ * effect and duration, namely kind, mode, collective, members of the communicator, partner, tag, bytes, flops.  Times
+ * are excluded: equal programs have equal items on every platform, unless their course depends on the time. */
 #include "recorder.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ void hash_event(Rank *r, const Event *event, uint64_t comm)
 
 void hash_completed(Rank *r, int64_t number, const Event *received)
 {
-  uint64_t hash = added(0, r->operations - number); /* how many operations ago it began */
+  uint64_t hash = added(0, r->operations - number); /* age of the operation, in operations */
   if (received)
     hash = added(added(added(hash, received->peer), received->tag), received->size_bytes);
   hash_item(r, WAIT, hash);

@@ -1,4 +1,4 @@
-/* The beginning and the end of every rank. */
+/* Initialisation and finalisation of every rank. */
 #include "inputs.h"
 #include "recorder.h"
 #include "under.h"
@@ -32,7 +32,7 @@ void begin_rank(void)
   r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
   r->listing = hashes || !r->counting;
   r->watching = r->rank == 0 && !r->counting && environment_says("RECORDER_FLIGHTS", "yes");
-  r->looking = environment_says("RECORDER_EVENTS", "looks");
+  r->with_polls = environment_says("RECORDER_EVENTS", "polls");
   r->free_compute = environment_says("RECORDER_COMPUTE", "none");
   r->entry_s = r->left_s = clock_now_s();
   set_current_rank(r);
@@ -91,7 +91,7 @@ static void end_rank(Rank *r)
   inputs_end();
   threads_end(r->rank);
   if (++nfinished == ranks_of_process(nranks)) {
-    bool alone = ranks_of_process(nranks) < nranks; /* other processes number their communicators otherwise */
+    bool alone = ranks_of_process(nranks) < nranks; /* other processes number their communicators differently */
     char path[4096], own[16] = "";
     if (alone)
       snprintf(own, sizeof own, "%d.", r->rank);

@@ -1,10 +1,10 @@
-/* Notes the inputs of the program: files that it opens or asks about, libraries that are loaded, environment variables
- * that it asks for.  The notes are read by apps/child/inputs.py, which also describes them.  Noting begins when SimGrid
- * loads the program, and on a real machine with the process.  Calls by SimGrid, the C library and the recorder itself are not noted, those of other libraries
- * (such as the C++ and Fortran libraries, which open files for the program) are.
+/* Logs the inputs of the program: files that it opens or queries, libraries that are loaded, environment variables that
+ * it reads.  apps/child/inputs.py reads and describes the log.  Logging begins when SimGrid loads the program, on a
+ * real machine with the process.  Calls by SimGrid, the C library and the recorder itself are not logged; those of
+ * other libraries are (such as the C++ and Fortran libraries, which open files for the program).
  *
- * Calls within the C library, raw system calls in assembly and reading of `environ` by other means than its symbol
- * cannot be seen here. */
+ * Calls inside the C library, raw system calls in assembly, and access to `environ` other than by its symbol cannot be
+ * intercepted. */
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The headers that declare these functions would replace some of them by others. */
+/* The headers that declare these functions would redirect some of them. */
 #define O_ACCMODE 3
 #define O_WRONLY 1
 #define O_RDWR 2
@@ -36,10 +36,10 @@
 extern long syscall(long number, ...);
 extern char *getcwd(char *buffer, size_t size);
 
-static char notes[PATH_MAX]; /* file; empty: nothing is noted */
+static char notes[PATH_MAX]; /* file of the log; empty: nothing is logged */
 static bool noting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char **known; /* hash table of the notes that are written, each with its letter */
+static char **known; /* hash table of the notes written so far, each with its letter */
 static size_t nknown, slots;
 
 #define THEIRS(name) ((__typeof__(&name))next(#name))
@@ -88,7 +88,7 @@ bool inputs_for_program(const void *code)
 }
 #define FOR_PROGRAM inputs_for_program(__builtin_return_address(0))
 
-/* Returns whether it is new. */
+/* Returns whether the note is new. */
 static bool remember(char letter, const char *text)
 {
   if (2 * nknown >= slots) {
@@ -136,7 +136,7 @@ static void write_note(char letter, const char *text, const struct statx *now)
     long file = kernel(SYS_openat, AT_FDCWD, (long)notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0);
     size_t size = strlen(text) + 1;
     const struct { const void *start; size_t size; } parts[] = {{head, (size_t)length}, {text, size}};
-    if (file < 0 || kernel(SYS_writev, file, (long)parts, 2, 0, 0) != length + (long)size) /* at once: ranks share it */
+    if (file < 0 || kernel(SYS_writev, file, (long)parts, 2, 0, 0) != length + (long)size) /* one call: ranks share the file */
       fail("cannot write %s: %s", notes, strerror(errno));
     kernel(SYS_close, file, 0, 0, 0, 0);
   }
@@ -144,7 +144,7 @@ static void write_note(char letter, const char *text, const struct statx *now)
   errno = before;
 }
 
-/* Notes a file by its absolute name; `how` is W, P, L, D, or F for what is only read. */
+/* Logs a file by its absolute name; `how` is W, P, L, D, or F for a file that is only read. */
 void inputs_file(char how, int folder, const char *name)
 {
   if (!name || !*name)
@@ -219,10 +219,11 @@ void inputs_begin(void)
     fail("cannot write %s: %s", notes, strerror(errno));
   kernel(SYS_close, file, 0, 0, 0, 0);
   noting = true;
-  inputs_end(); /* notes the libraries of LD_PRELOAD, which are there already */
+  inputs_end(); /* logs the libraries of LD_PRELOAD, which are already loaded */
 }
 
-/* The program's own calls of dlopen go to the C library, which needs to know the caller; hence this look at the end. */
+/* The program's calls of dlopen go to the C library directly, because it checks its caller; their libraries are logged
+ * here. */
 void inputs_end(void)
 {
   dl_iterate_phdr(note_object, NULL);
@@ -245,8 +246,8 @@ void inputs_variable(const char *name)
     write_note('E', name, NULL);
 }
 
-/* Programs that ask SimGrid itself, or MPI, on which hosts they run, or for the time, may do something else on other
- * hosts.  The clock of MPI is watched call by call (compute.c). */
+/* Programs that query their hosts or the time, from SimGrid or MPI, may behave differently on other hosts.  Each call
+ * of the clock of MPI is intercepted (compute.c). */
 void inputs_asks(const char *name)
 {
   static const char *const beginnings[] = {
@@ -257,7 +258,7 @@ void inputs_asks(const char *name)
     if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
       write_note('H', name, NULL);
   static const char *const clocks[] = {"system_clock", "cpu_time", "date_and_time", "second", "etime", "dtime"};
-  static const char fortran[] = "_gfortran_"; /* its library is loaded before, with SimGrid */
+  static const char fortran[] = "_gfortran_"; /* its library is already loaded with SimGrid */
   for (size_t i = 0; noting && !strncmp(name, fortran, strlen(fortran)) && i < sizeof clocks / sizeof *clocks; i++)
     if (!strncmp(name + strlen(fortran), clocks[i], strlen(clocks[i])))
       write_note('V', clocks[i], NULL);
@@ -304,7 +305,7 @@ bool inputs_watched(const char *name)
   return false;
 }
 
-/* --- in place of the C library's --- */
+/* --- replacements of C library functions --- */
 
 #define OPEN(function)                                                                                                 \
   int function(const char *name, int flags, ...)                                                                       \
@@ -405,7 +406,7 @@ int system(const char *command)
   bool programs = FOR_PROGRAM;
   if (programs)
     inputs_hidden(others);
-  /* SimGrid's commands (sed, for each rank's own libraries) would load this library and SimGrid's in vain. */
+  /* SimGrid's shell commands (sed, for the libraries of each rank) do not need this library and SimGrid's. */
   const char *first = programs ? NULL : THEIRS(getenv)("LD_PRELOAD");
   char *kept = first ? strdup(first) : NULL;
   if (kept)
@@ -425,7 +426,7 @@ WATCH(int, fork, (void), (), inputs_hidden(others))
         (pid, path, actions, attributes, argv, environment), inputs_hidden(others))
 SPAWN(posix_spawn)
 SPAWN(posix_spawnp)
-int vfork(void) /* a function that calls the real one must not return before the child is gone */
+int vfork(void) /* a function that calls the real vfork must not return before the child is gone */
 {
   if (FOR_PROGRAM)
     inputs_hidden(others);

@@ -1,4 +1,4 @@
-/* Functions that SimGrid 3.32 declares and does not have: it would abort without naming the call's place. */
+/* Functions that SimGrid 3.32 declares but does not implement: it would abort without naming the calling line. */
 _Noreturn void fail(const char *format, ...);
 
 /* The arguments do not matter, so the real prototypes are not needed, and mpi.h is not included. */
@@ -26,7 +26,7 @@ LACKING(MPI_Ineighbor_alltoallv)
 LACKING(MPI_Ineighbor_alltoallw)
 LACKING(MPI_Win_test)
 
-/* Parallel files without blocking, and in two halves. */
+/* Parallel files: non-blocking and split collective calls. */
 LACKING(MPI_File_preallocate)
 LACKING(MPI_File_iread)
 LACKING(MPI_File_iread_all)
@@ -51,7 +51,7 @@ LACKING(MPI_Type_match_size)
 LACKING(MPI_Get_elements)
 LACKING(MPI_Get_elements_x)
 
-/* Functions that begin what an add-on records (windows, neighbours): its own stand in their place if it is there. */
+/* Entry points of features recorded by add-ons (windows, neighbours), whose functions override these if installed. */
 #define RECORDED_BY_ADD_ON(name)                     \
   __attribute__((weak)) _Noreturn void name(void);   \
   _Noreturn void name(void) { fail("unsupported: %s", #name); }

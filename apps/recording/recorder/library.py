@@ -28,13 +28,13 @@ def recorder_library() -> Path:
 
 @cache
 def recorder_hash() -> str:
-    """Return the hash of the recorder's sources and compiler flags, as they are when it is first asked for."""
+    """Return the hash of the recorder's sources and compiler flags at the time of the first call."""
     return files_hash(_FLAGS, [*_sources(), *headers()])
 
 
 @cache
 def lacking_functions() -> frozenset[str]:
-    """Return the functions of MPI that SimGrid declares and does not have (lacking.c)."""
+    """Return the functions of MPI that SimGrid declares but does not implement (lacking.c)."""
     return frozenset(re.findall(r"^LACKING\((\w+)\)", (_HERE / "lacking.c").read_text(), re.MULTILINE))
 
 

@@ -1,6 +1,6 @@
 /* Matched probes, which SimGrid 3.32 lacks: a probe reserves its message, and MPI_Mrecv receives the next one from the
- * same sender with the same tag.  A rank that between the two asks for messages among which the reserved one is, is
- * refused (messages.c): it would get that message. */
+ * same sender with the same tag.  In between, a call of the rank that could take the reserved message is refused
+ * (messages.c). */
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message *messag
   return *flag ? reserve(result, from, comm, status, message) : result;
 }
 
-/* Ends a reservation, and returns what it was. */
+/* Ends a reservation and returns it. */
 static Reserved taken(MPI_Message *message)
 {
   if (*message == MPI_MESSAGE_NO_PROC)

@@ -21,8 +21,8 @@ size_t begin_operation(Rank *r, Event event)
   return (size_t)(note(r, event) - r->events);
 }
 
-/* Completes a receive event with the sender, tag and size of the received message.  `asked` is the sender that the
- * receive names, or -1: SMPI reports a wrong sender of an MPI_Sendrecv with oneself. */
+/* Completes a receive event with the sender, tag and size of the received message.  `asked` is the sender named by the
+ * receive, or -1: SMPI reports a wrong sender for an MPI_Sendrecv of a rank with itself. */
 void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *status)
 {
   Event *receive = &r->events[event];
@@ -37,10 +37,10 @@ void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *sta
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
-  note(r, (Event){.kind = WAIT, .mode = r->looked, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
+  note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
 }
 
-/* A call that asks for a message which a matched probe has reserved would get that message. */
+/* Refuses a call that could take a message reserved by a matched probe. */
 static void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm)
 {
   for (const Reserved *m = r ? r->reserved : NULL; m; m = m->next)
@@ -116,7 +116,7 @@ static void end_exchange(Rank *r, const Exchange *e, MPI_Status *status)
 {
   if (e->receives)
     arrived(r, e->receive, e->comm, e->from, status);
-  Event received = e->receives ? r->events[e->receive] : (Event){0}; /* while counting, the next event takes its place */
+  Event received = e->receives ? r->events[e->receive] : (Event){0}; /* while counting, the next event overwrites it */
   if (e->sends)
     wait_for(r, e->send, r->operations - 1 - e->receives, NULL);
   if (e->receives)
@@ -165,7 +165,7 @@ Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Co
   operation->persistent = persistent;
   operation->active = !persistent;
   operation->event = place;
-  operation->number = r->operations - 1; /* of a persistent request when it is started */
+  operation->number = r->operations - 1; /* a persistent request gets it when it is started */
   operation->start = event;
   operation->comm = comm;
   operation->collective = false;
@@ -223,7 +223,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
   if (r && from != MPI_PROC_NULL) {
-    looked_for(r, true, WILD(from, tag), find_comm(r, comm), status, SITE);
+    note_probe(r, true, WILD(from, tag), find_comm(r, comm), status, SITE);
     probed(r, comm, status);
   }
   leave(r);
@@ -240,10 +240,10 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   POLLS
   if (r) {
     hash_item(r, CHOICE, IPROBE);
-    charged_look(r);
+    charge_poll(r);
   }
   if (r && from != MPI_PROC_NULL)
-    looked_for(r, *flag, WILD(from, tag), find_comm(r, comm), status, SITE);
+    note_probe(r, *flag, WILD(from, tag), find_comm(r, comm), status, SITE);
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   else if (r && !*flag)

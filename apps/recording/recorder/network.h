@@ -6,15 +6,15 @@
 extern "C" {
 #endif
 
-/* Sums over all messages that SimGrid moves at this date, of functions that are zero when a message begins and when it
- * ends: so messages that begin or end right now do not matter. */
+/* Sums over all messages in flight of functions that are zero when a message begins and when it ends, so that messages
+ * that begin or end at this date do not matter. */
 typedef struct {
   double messages;
-  double first;  /* bytes left x time since the message began, s */
-  double second; /* the same x share of its bytes that is left */
+  double first;  /* bytes left x time since the message began */
+  double second; /* the same x remaining share of its bytes */
 } InFlight;
 
-__attribute__((weak)) InFlight in_flight(void); /* an add-on: NULL where it is not there */
+__attribute__((weak)) InFlight in_flight(void); /* an add-on; NULL if not installed */
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* Non-blocking collectives, each recorded as the messages that SMPI makes of it: all of them begin in the call, and the
- * completion of its request waits for all (SimGrid 3.32, src/smpi/colls/smpi_nbc_impl.cpp).  No message waits for
- * another, so that a rank may leave MPI_Ibarrier before the last one has come. */
+/* Non-blocking collectives, each recorded as the messages that SMPI sends for it.  All messages begin in the call, and
+ * completing the request waits for all of them (SimGrid 3.32, src/smpi/colls/smpi_nbc_impl.cpp).  No message waits for
+ * another, so a rank may complete MPI_Ibarrier before the last rank has entered it. */
 #include "recorder.h"
 
 /* The order in which a rank begins its messages. */
@@ -108,7 +108,7 @@ void parts_completed(Rank *r, const Operation *operation)
 {
   for (int64_t i = 0; i < operation->parts; i++) {
     hash_completed(r, operation->number + i, NULL);
-    note(r, (Event){.kind = WAIT, .mode = r->looked, .comm = -1, .peer = -1, .tag = -1, .request = operation->number + i});
+    note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1, .request = operation->number + i});
   }
 }
 

@@ -25,8 +25,8 @@ static void count_event(Rank *r, const Event *event)
   }
 }
 
-/* A rank that reads the clock until a time has come lets time pass; few readings between two events are left out, so
- * that a program that times its iterations has equal ones.  It is no computation. */
+/* A rank that waits by reading the clock spends time, which is not computation.  A few readings between two events are
+ * ignored, so that a program that times its iterations has equal iterations. */
 static void note_readings(Rank *r)
 {
   double took_s = r->reading_s;
@@ -52,7 +52,7 @@ Event *note(Rank *r, Event event)
   if (event.kind != COMPUTE && event.kind != ELAPSE)
     event.amount = r->now.compute_s;
   int64_t hashed = r->attributed;
-  if (event.kind != COMPUTE && event.kind != ELAPSE && event.kind != WAIT && event.kind != LOOK)
+  if (event.kind != COMPUTE && event.kind != ELAPSE && event.kind != WAIT && event.kind != POLL)
     hash_event(r, &event, event.comm < 0 ? 0 : comm_hash(event.comm));
   r->attributed = (int64_t)r->nhashes;
   count_event(r, &event);
@@ -101,7 +101,7 @@ void set_current_rank(Rank *r)
   ranks[slot] = r;
 }
 
-/* Lets the computation since the last call take its time. */
+/* Simulates the computation since the last call. */
 static void worked(Rank *r, double flops)
 {
   r->entry_s = clock_now_s();
@@ -120,7 +120,7 @@ static void worked(Rank *r, double flops)
 
 Rank *enter_call(const char *name)
 {
-  int64_t stopped_ns = work_stops ? work_stops() : 0; /* first: what follows takes time */
+  int64_t stopped_ns = work_stops ? work_stops() : 0; /* first, because the code below takes time */
   Rank *r = current_rank();
   if (!r || r->inside)
     return NULL;
@@ -138,7 +138,7 @@ Rank *enter_call(const char *name)
     power_computed(r);
   if (now_s > r->left_s) {
     if (!r->measured && now_s - r->left_s > 8 * DBL_EPSILON * now_s) {
-      observe_time(r); /* time has passed that no hashed call has taken: nothing is known of it */
+      observe_time(r); /* unexplained time: no hashed call has taken it */
       observe_time(r);
     }
     r->now.compute_s += now_s - r->left_s;
@@ -162,7 +162,7 @@ void leave(Rank *r)
     r->entry_s = r->left_s;
     mark(r, op);
   }
-  r->inside = r->looked = false;
+  r->inside = r->polled = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();
   if (folder_of_rank)
@@ -182,7 +182,7 @@ void mark(Rank *r, int op)
   r->now.hash = 0;
 }
 
-/* Names the ranks that are still in a call when the program ends: they wait in it for ever. */
+/* Names the ranks that are still in a call when the program ends: they are deadlocked in it. */
 __attribute__((destructor)) static void say_who_waits(void)
 {
   for (size_t slot = 0; slot < nslots; slot++)

@@ -1,5 +1,5 @@
-/* Calls that end the program in one line: those that SimGrid 3.32 lacks, whose own functions abort, and calls without an
- * event in a recording while events are recorded. */
+/* Calls that end the program with a one-line message: those that SimGrid 3.32 lacks, whose own functions abort, and
+ * calls without an event while events are recorded. */
 #include "recorder.h"
 
 void unrecorded(Rank *r, const char *name)

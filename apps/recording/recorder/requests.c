@@ -45,7 +45,7 @@ Operation *new_request(Rank *r, MPI_Request handle)
     free(old);
   }
   if (!handles_are_shared())
-    drop_request(r, handle); /* the handle of a request that was freed while active may be used again */
+    drop_request(r, handle); /* MPI may reuse the handle of a request that was freed while active */
   Operation *known = find_request(r, handle);
   if (known) {
     while (known->later)

@@ -1,8 +1,8 @@
-/* Call sites: the places in the program from which its ranks call MPI, as paths of calls: the address to which the call
- * returns, the one to which its function returns, and so on, as far as they are in the program's own file.
+/* Call sites: the call paths in the program that lead to MPI calls.  A path lists the return address of the call, that
+ * of the calling function, and so on, as far as they lie in the program's own file.
  *
- * SMPI loads a copy of the program for each rank, anywhere in memory.  Addresses therefore count from where the copy of
- * the calling rank is loaded; addr2line -e PROGRAM finds their lines. */
+ * SMPI loads a copy of the program for each rank at an arbitrary address.  Addresses are therefore relative to the load
+ * address of the calling rank's copy; addr2line -e PROGRAM finds their lines. */
 #define _GNU_SOURCE
 #include "recorder.h"
 
@@ -15,10 +15,10 @@
 
 enum { MOST_FRAMES = 32, MOST_PATH = 6, MOST_PATHS = 4096 };
 
-/* An object whose code has this address. */
+/* The object whose code contains an address. */
 typedef struct {
   uintptr_t address;
-  uintptr_t loaded, begin, end; /* `begin` to `end`: of its code */
+  uintptr_t loaded, begin, end; /* its code spans `begin` to `end` */
 } Object;
 
 static int has_address(struct dl_phdr_info *info, size_t size, void *data)
@@ -42,14 +42,14 @@ static void *home_of(const void *address)
   return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* Tells whether an address is the program's: neither MPI's, which calls itself for Fortran, nor the recorder's. */
+/* Returns whether an address belongs to the program, not to MPI (which calls itself for Fortran) or the recorder. */
 static bool is_of_program(const void *address)
 {
   void *home = home_of(address);
   return home && home != home_of((const void *)PMPI_Init) && home != home_of((const void *)call_site);
 }
 
-/* Finds the code of the rank's copy of the program, from a call that comes out of it. */
+/* Finds the code of the rank's copy of the program from a call made by it. */
 static bool find_program(Rank *r, const uintptr_t *frame, int frames)
 {
   for (int i = 0; i < frames; i++) {
@@ -64,7 +64,7 @@ static bool find_program(Rank *r, const uintptr_t *frame, int frames)
   return false;
 }
 
-/* The distinct paths of calls of all ranks of the process. */
+/* The distinct call paths of all ranks of the process. */
 typedef struct {
   int frames;
   int64_t address[MOST_PATH];
@@ -86,10 +86,10 @@ static int64_t path_number(const Path *path)
   return (int64_t)npaths;
 }
 
-/* --- stacks that are known --- */
+/* --- known stacks --- */
 
-/* A stack that was walked before: where it keeps the addresses to which its calls return, and these addresses.  Finding
- * them there again is far less work than walking it; the same functions, called in the same order, leave it alike. */
+/* A stack that was walked before: the locations of its return addresses, and their values.  Comparing these is much
+ * faster than walking the stack; the same functions, called in the same order, leave the same values. */
 struct Stack {
   const void *top; /* the frame of call_site() */
   int frames;
@@ -111,7 +111,7 @@ static bool is_again(const Stack *stack, const void *top)
   return true;
 }
 
-/* Returns the known stack that is that of the call, or NULL.  Programs repeat their calls in order. */
+/* Returns the known stack that equals that of the call, or NULL.  Programs repeat their calls in order. */
 static const Stack *known_stack(Rank *r, const void *top)
 {
   for (int i = 0; r->stacks && i < STACKS; i++) {
@@ -135,7 +135,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *dat
   return _URC_NO_REASON;
 }
 
-/* Keeps a stack up to its last frame in the program, if every address lies where x86-64 keeps it. */
+/* Stores a stack up to its last frame in the program, if every return address lies where x86-64 puts it. */
 static void keep_stack(Rank *r, const Stack *walked, int frames)
 {
 #ifdef __x86_64__
@@ -147,7 +147,7 @@ static void keep_stack(Rank *r, const Stack *walked, int frames)
   if (!r->stacks)
     r->stacks = calloc(STACKS, sizeof *r->stacks);
   if (!r->stacks)
-    return; /* nothing is kept: the next stack is walked again */
+    return; /* not stored: the next stack is walked again */
   r->next_stack = (r->next_stack + 1) % STACKS;
   Stack *kept = &r->stacks[r->next_stack];
   *kept = *walked;
@@ -181,7 +181,7 @@ int64_t call_site(Rank *r)
       last = i;
     }
   stack.site = r->site = path.frames ? path_number(&path) : 0;
-  keep_stack(r, &stack, last + 1); /* the caller of the program's first function is always the same */
+  keep_stack(r, &stack, last + 1); /* the program's first function always has the same caller */
   return r->site;
 }
 

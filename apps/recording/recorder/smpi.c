@@ -23,7 +23,7 @@ void compute_flops(double flops)
 {
   static void (*theirs)(double);
   if (!theirs)
-    theirs = (void (*)(double))dlsym(RTLD_NEXT, "smpi_execute_flops_benched"); /* hidden by this library's own (compute.c) */
+    theirs = (void (*)(double))dlsym(RTLD_NEXT, "smpi_execute_flops_benched"); /* hidden by compute.c */
   theirs(flops);
 }
 
@@ -31,8 +31,8 @@ void inject_computation(void) { smpi_bench_end(); }
 
 void time_computation(void) { smpi_bench_begin(); }
 
-/* SMPI keeps the number of a message in its request, so that a persistent send which is started again before its message
- * is received makes that message one which nobody receives (SimGrid 3.32, Request::start): a deadlock. */
+/* SMPI stores the number of a message in its request.  If a persistent send is started again before its message is
+ * received, that message can no longer be received (SimGrid 3.32, Request::start): a deadlock. */
 bool sends_anew(void) { return true; }
 
 /* SMPI claims MPI_THREAD_SINGLE, but other threads of a rank that do not call MPI do no harm. */
@@ -50,7 +50,7 @@ const void *code_of_library(void) { return (void *)&sg_host_self; }
 
 bool clocks_are_watched(void) { return true; }
 
-void threads_begin(void) {} /* work.c tells it */
+void threads_begin(void) {} /* work.c measures it */
 
 void threads_end(int rank) { (void)rank; }
 

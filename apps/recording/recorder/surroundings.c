@@ -1,9 +1,8 @@
-/* Other surroundings of a program: another time, process, host, memory, other random numbers.  A program that does the
- * same in them depends on none of them (apps/runs/surroundings.py).
+/* Changed surroundings of a program: time, process, host, memory layout, random numbers.  A program that behaves the
+ * same in all of them depends on none of them (apps/runs/surroundings.py).
  *
- * RECORDER_SURROUNDINGS is set in the runs that are compared, to the names of what is another than usual: time, process,
- * random, host, clock (the simulated one), layout.  The system's random numbers are the same in all of them, or, as
- * another, the complements. */
+ * RECORDER_SURROUNDINGS is set in the compared runs and names what is changed: time, process, random, host, clock (the
+ * simulated one), layout.  The system's random numbers are the same in all of them or, if changed, the complements. */
 #include "surroundings.h"
 
 #include <stdlib.h>
@@ -43,18 +42,17 @@ void draw(void *to, size_t bytes)
   }
 }
 
-double told_s(Rank *r, double now_s)
+double reported_s(Rank *r, double now_s)
 {
   if (!r || !is_other("clock"))
     return now_s;
-  /* Runs are compared where messages take a microsecond: each takes 10 s and more, which exceeds any limit that a program
-   * sets to one.  Unequal factors between readings, and on the ranks, so that comparisons of durations come out otherwise
-   * too. */
+  /* In compared runs a message takes a microsecond; these factors make it 10 s or more, beyond any time limit of a
+   * program.  They differ between readings and ranks, so that comparisons of durations change as well. */
   static const double factors[] = {1e7, 3e7, 1e8, 1e9, 1e10};
   uint64_t drawn = mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->readings);
-  r->told_s += (now_s - r->told_of_s) * factors[drawn % 5];
-  r->told_of_s = now_s;
-  return CLOCK_SHIFT_S + r->told_s;
+  r->reported_s += (now_s - r->reported_at_s) * factors[drawn % 5];
+  r->reported_at_s = now_s;
+  return CLOCK_SHIFT_S + r->reported_s;
 }
 
 void change_layout(void)
@@ -69,8 +67,8 @@ void change_layout(void)
     environ[i] = environ[count - 1 - i];
     environ[count - 1 - i] = kept;
   }
-  for (size_t bytes = 24; bytes < 100 << 20; bytes = 2 * bytes + 8) { /* the last ones larger than holes between maps */
-    void *never_freed = malloc(bytes); /* so that what the program allocates lies elsewhere */
+  for (size_t bytes = 24; bytes < 100 << 20; bytes = 2 * bytes + 8) { /* until larger than gaps between mappings */
+    void *never_freed = malloc(bytes); /* moves the program's allocations to other addresses */
     if (!never_freed)
       fail("out of memory");
   }

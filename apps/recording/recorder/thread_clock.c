@@ -1,6 +1,6 @@
-/* The clock of the thread, which SimGrid 3.32 reads around every MPI call (a call of the system, and a fifth of a run),
- * even where it does nothing with it.  Where computation is not timed, this clock stands still for SimGrid; for all
- * others it is the real one. */
+/* The thread clock, which SimGrid 3.32 reads around every MPI call even if it ignores the result.  Each reading is a
+ * system call, and all of them take a fifth of a run.  If computation is not timed, this clock stands still for
+ * SimGrid; all other callers get the real one. */
 #define _GNU_SOURCE
 #include "under.h"
 
@@ -10,7 +10,7 @@
 #include <simgrid/host.h>
 #include <time.h>
 
-#undef clock_gettime /* smpicc redefines it as SMPI's function */
+#undef clock_gettime /* smpicc redefines it as a function of SMPI */
 
 static bool stands;
 static uintptr_t first, end; /* of SimGrid's code */
@@ -31,7 +31,7 @@ static int find_code(struct dl_phdr_info *object, size_t size, void *place)
 
 void stop_thread_clock(void)
 {
-  void *function = dlsym(RTLD_DEFAULT, "sg_host_self"); /* its code, not this library's way to it */
+  void *function = dlsym(RTLD_DEFAULT, "sg_host_self"); /* the function itself, not this library's PLT entry */
   if (!end && function)
     dl_iterate_phdr(find_code, function);
   stands = true;

@@ -1,10 +1,10 @@
-/* The program's own timer: between which readings of a clock the time passes that it prints.
+/* The program's own timer: the two clock readings whose difference it prints.
  *
- * RECORDER_TIMER=probe gives each rank other times: between two readings pass 1000 to 6000 s, drawn by rank and number,
- * so that a printed difference shows which readings it is of.  They are written to the file RANK.readings.
- * RECORDER_TIMER="I J R N M" gives the timed section: from the I-th to the J-th reading, counted from 1, of every rank, or
- * of rank R alone if that is not -1; the section of the others then begins after their N-th collective of all ranks and
- * ends before the one after the M-th.  Marks that the program makes of its section are ignored. */
+ * RECORDER_TIMER=probe returns invented times: 1000 to 6000 s pass between two readings, drawn by rank and number, so
+ * that a printed difference identifies its readings.  The times are written to the file RANK.readings.
+ * RECORDER_TIMER="I J R N M" sets the timed section: from the I-th to the J-th reading, counted from 1, on every rank,
+ * or on rank R alone if R is not -1; the section of the others then begins after their N-th collective of all ranks and
+ * ends before the one after the M-th.  The program's marks of its section are ignored. */
 #include "recorder.h"
 #include "under.h"
 
@@ -13,9 +13,9 @@
 #include <string.h>
 
 typedef struct {
-  double told_s;
-  int64_t collectives; /* of all ranks, before it */
-  int64_t simulated;   /* 1: of a clock that gives the simulated time */
+  double reported_s;
+  int64_t collectives; /* collectives of all ranks before the reading */
+  int64_t simulated;   /* 1: the clock returns simulated time */
 } Reading;
 
 static struct { bool asked, given, probes; long first, last, rank, begin, end; } timer;
@@ -34,13 +34,13 @@ bool timer_given(void)
   return true;
 }
 
-/* Tells whether the rank's section lies between collectives. */
+/* Returns whether the rank's section lies between collectives. */
 static bool by_collectives(const Rank *r)
 {
   return timer_given() && !timer.probes && timer.rank >= 0 && r->rank != timer.rank;
 }
 
-int timer_reading(Rank *r, double *told_s, bool simulated)
+int timer_reading(Rank *r, double *reported_s, bool simulated)
 {
   if (!timer_given())
     return NOTHING;
@@ -49,9 +49,9 @@ int timer_reading(Rank *r, double *told_s, bool simulated)
     /* Rank 0 has neither the longest nor, of three ranks, the shortest times. */
     double drawn = (double)(mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->timer_readings) >> 11) * 0x1p-53;
     r->timer_s += 1000 * (1 + drawn) * (r->rank ? r->rank % 2 ? 3 : 1 : 2);
-    r->readings_told = grown(r->readings_told, (size_t)r->timer_readings - 1, &r->readings_room, sizeof(Reading));
-    ((Reading *)r->readings_told)[r->timer_readings - 1] = (Reading){r->timer_s, r->world_collectives, simulated};
-    *told_s = r->timer_s;
+    r->readings_shown = grown(r->readings_shown, (size_t)r->timer_readings - 1, &r->readings_room, sizeof(Reading));
+    ((Reading *)r->readings_shown)[r->timer_readings - 1] = (Reading){r->timer_s, r->world_collectives, simulated};
+    *reported_s = r->timer_s;
     return NOTHING;
   }
   if (by_collectives(r))
@@ -87,8 +87,8 @@ int timer_ends(Rank *r)
   snprintf(path, sizeof path, "%s/%d.readings", getenv("RECORDER_FOLDER"), r->rank);
   FILE *file = fopen(path, "wb");
   size_t count = (size_t)r->timer_readings;
-  if (!file || fwrite(r->readings_told, sizeof(Reading), count, file) != count || fclose(file))
+  if (!file || fwrite(r->readings_shown, sizeof(Reading), count, file) != count || fclose(file))
     fail("cannot write %s", path);
-  free(r->readings_told);
+  free(r->readings_shown);
   return NOTHING;
 }

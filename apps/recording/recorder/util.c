@@ -28,7 +28,7 @@ void *grown(void *array, size_t count, size_t *room, size_t size)
   return array;
 }
 
-/* SMPI handles errors in its MPI functions only, not in the PMPI functions that the recorder calls. */
+/* SMPI handles errors only in its MPI functions, not in the PMPI functions that the recorder calls. */
 int sure(const Rank *r, int result, const char *name)
 {
   if (r && result != MPI_SUCCESS) {

@@ -22,7 +22,7 @@ def bus_library() -> Path:
 
 @cache
 def bus_hash() -> str:
-    """Return a hash of the library's source and compiler flags, as they are when it is first asked for."""
+    """Return a hash of the library's source and compiler flags at the time of the first call."""
     return _hash_now()
 
 

@@ -23,6 +23,8 @@ from predictor.blocks.parts import StepTime
 from predictor.blocks.placed import placed
 from predictor.blocks.steps import only_one_by_one
 
+_SAME_TIME = 1e-4  # largest relative difference of two orders that is not said
+
 
 @dataclass(frozen=True)
 class LabelResult:
@@ -77,6 +79,7 @@ class _Done:
     ends: tuple[Ends, ...]  # of parts of the groups
     evaluated: str
     steps: Mapping[str, tuple[StepTime, ...]]  # by label
+    other_order_s: float | None = None  # time if messages of one date are taken in another order; None: not known
 
 
 def evaluate(
@@ -132,7 +135,7 @@ def evaluate(
         unknown=tuple(unknown),
         evaluator=choice.evaluator,
         evaluated=f"{choice.reason}{done.evaluated}",
-        cautions=() if choice.caution is None else (choice.caution,),
+        cautions=(*(() if choice.caution is None else (choice.caution,)), *_order_caution(done, time_s)),
         power=power,
     )
 
@@ -163,7 +166,19 @@ def _by_graph(application: Application, machine: Machine, choice: ChosenEvaluato
         turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
     first = {group: stream.labels.index(group.label) for group in compute_s}
     ends = tuple(Ends.of(g, run.ended_s[[first[g] + member for member in g.members]]) for g in compute_s)
-    return _Done(compute_s, ends, turns, {} if run.dated is None else steps_of(stream, run.dated, run.places))
+    steps = {} if run.dated is None else steps_of(stream, run.dated, run.places)
+    return _Done(compute_s, ends, turns, steps, run.other_order_s)
+
+
+def _order_caution(done: _Done, time_s: float) -> tuple[str, ...]:
+    """Return a caution if the order of messages that are sent at one date changes the time."""
+    other_s = done.other_order_s
+    if other_s is None or abs(other_s - time_s) <= _SAME_TIME * time_s:
+        return ()
+    return (
+        "messages that any process may receive are sent at one date, and rounding decides which comes first: in "
+        f"another order the run takes {100 * (other_s / time_s - 1):+.2g} %",
+    )
 
 
 def _groups(machine: Machine, label: str) -> list[Group]:

@@ -8,7 +8,7 @@ extrapolated as in simulation (apps.results.steady).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 from predictor.graph.dates import moments_of
 
+_DELAY = 1e-9  # of the run's time: more than rounding, less than anything that a model says
 MOST_PROCESSES = 16_384  # as in a simulation
 _KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
 
@@ -56,6 +57,9 @@ class GraphRun:
     evaluated: int  # turns that were evaluated
     dated: Dated | None = None  # if it was asked for
     places: tuple[str, ...] = ()  # of steps, by the site of an instruction minus 1
+    # Time with another order of the messages that any process may receive and that are sent at one date, s; None: no
+    # such order is known.
+    other_order_s: float | None = None
 
     def operations_of(self, stream: Stream, group: Group) -> float:
         """Return the operations of all processes of a group."""
@@ -89,6 +93,7 @@ def run_graph(stream: Stream, machine: NetworkMachine, *, dated: bool = False) -
         assert run.took is not None
         return run.took
 
+    given = events
     if has_choices(events):
         events = settled(stream, events, took)
     _check_received(stream, events)
@@ -100,8 +105,17 @@ def run_graph(stream: Stream, machine: NetworkMachine, *, dated: bool = False) -
         for p in stream.programs
     ]
     operations = np.array(work, float)[list(stream.program_of)]
+    other_order_s = None
+    if given is not events:
+        late = _shaken(given, float(estimated.ends_s.max(initial=0.0)), s_per_flop)
+        other = settled(stream, late, took)
+        if any((one["peer"][-len(two) :] != two["peer"]).any() for one, two in _both(other, events)):
+            again = Sections(Recording(other.of_process, (), ()))
+            other_order_s = float(estimate(again, other.turns, network, placement, *hosts).ends_s.max())
     if not dated:
-        return GraphRun(estimated.ends_s, operations, events.turns, estimated.iterations)
+        return GraphRun(
+            estimated.ends_s, operations, events.turns, estimated.iterations, other_order_s=other_order_s
+        )  # fmt: skip
     program = sections.program(estimated.iterations if sections.iterations else None)
     moments = moments_of(program, network, placement, *hosts)
     return GraphRun(
@@ -111,7 +125,27 @@ def run_graph(stream: Stream, machine: NetworkMachine, *, dated: bool = False) -
         estimated.iterations,
         Dated(moments, estimated.ends_s),
         events.places,
+        other_order_s,
     )
+
+
+def _both(one: Events, other: Events) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    return ((a, b) for a, b in zip(one.of_process, other.of_process, strict=True) if len(b))
+
+
+def _shaken(events: Events, time_s: float, s_per_flop: Sequence[float]) -> Events:
+    """Return the events with a delay of every process, the first ones the longest: equal dates come in another order.
+
+    Without delays, messages of one date come in the order of the processes.
+    """
+    processes = len(events.of_process)
+    made = []
+    for process, (own, each_s) in enumerate(zip(events.of_process, s_per_flop, strict=True)):
+        delay = np.zeros(1, own.dtype)
+        delay["kind"], delay["peer"], delay["site"] = Kind.COMPUTE, -1, 1
+        delay["amount"] = _DELAY * time_s * (processes - process) / processes / each_s
+        made.append(np.concatenate([delay, own]))
+    return Events(tuple(made), events.places, events.turns)
 
 
 def _network(partners: Pairs, machine: NetworkMachine, placement: tuple[str, ...], disks: Disks) -> NetworkModel:

@@ -12,14 +12,14 @@
 
 enum { LEAST_PATHS = 16, FIRST_ROOM = 16 }; /* of a bundle */
 
-/* The paths of a bundle that is being made. */
+/* The paths of a bundle under construction. */
 typedef struct {
   const Path *first;
   int64_t paths;
   int32_t number; /* of the bundle; NOTHING: too few paths */
 } Likes;
 
-/* Takes a flow out, wherever it is. */
+/* Removes a flow from any position of the heap. */
 static void ends_remove(Heap *ends, Flow *flow, int32_t slot)
 {
   int64_t place = flow[slot].place;
@@ -28,7 +28,7 @@ static void ends_remove(Heap *ends, Flow *flow, int32_t slot)
   flow[slot].place = NOTHING;
 }
 
-/* Adds what a flow may use to the links of its path. */
+/* Adds the largest demand of a flow to the links of its path. */
 static void links_demand(Graph *graph, const Path *path)
 {
   bool crowded = false;
@@ -100,7 +100,7 @@ static bool are_alike(const Path *a, const Path *b)
   return i == a->crossings && k == b->crossings;
 }
 
-/* Returns where the paths like this one are in a table, or a free place. */
+/* Returns the table entry of the paths like this one, or a free entry. */
 static Likes *find(const Graph *graph, Likes *table, uint64_t mask, const Path *path)
 {
   uint64_t at = hash_of(graph, path) & mask;
@@ -122,7 +122,7 @@ static void make(Graph *graph, int32_t number, const Path *path, Crossing *cross
   *flow = (Flow){.factor = 1.0, .path = &graph->bundle[number].path, .message = NOTHING, .place = NOTHING, .bundle = NOTHING};
 }
 
-/* Numbers the bundles of a table; returns how many crossings they have. */
+/* Numbers the bundles of a table; returns their number of crossings. */
 static int64_t number_bundles(Graph *graph, Likes *table, uint64_t mask)
 {
   int64_t crossings = 0;
@@ -181,14 +181,14 @@ void bundles_free(Graph *graph)
   free(graph->bundled);
 }
 
-/* Counts the service of a bundle up to this date, at a rate. */
+/* Adds the service of a bundle up to this date, at a constant rate. */
 static void serve(Graph *graph, int32_t number, double rate, double now_s)
 {
   graph->bundle[number].service += rate * (now_s - graph->flow[number].since_s);
   graph->flow[number].since_s = now_s;
 }
 
-/* Gives a bundle the weights of its flows; it leaves the links when it has none. */
+/* Sets the weights of a bundle to the sums over its flows; an empty bundle leaves its links. */
 static void resize(Graph *graph, int32_t number)
 {
   Bundle *bundle = &graph->bundle[number];
@@ -210,7 +210,7 @@ static void resize(Graph *graph, int32_t number)
   bundle->epoch++;
 }
 
-/* Schedules the end of a bundle's first flow at its rate. */
+/* Schedules the end of the bundle's next flow at the current rate. */
 static void schedule(Graph *graph, int32_t number)
 {
   const Flow *flow = &graph->flow[number];
@@ -218,7 +218,7 @@ static void schedule(Graph *graph, int32_t number)
   ends_schedule(&graph->ends, graph->flow, number, flow->since_s + (left > 0.0 ? left : 0.0) / flow->rate);
 }
 
-/* Lets a flow go on without its bundle, at the same rate. */
+/* Removes a flow from its bundle; it keeps its rate. */
 static void separate(Graph *graph, int32_t slot, double now_s)
 {
   Flow *flow = &graph->flow[slot];
@@ -247,7 +247,7 @@ static void separate(Graph *graph, int32_t slot, double now_s)
   change_note(graph, slot);
 }
 
-/* Separates the flows of bundles that a link other than a hub may limit from now on. */
+/* Removes from their bundles the flows on a link, other than a hub, that may limit them from now on. */
 static void separate_on(Graph *graph, const Link *link, double now_s)
 {
   for (int32_t i = link->head; i != NOTHING && link->members > 0; i = graph->entry[i].after)
@@ -268,10 +268,10 @@ static void join_alone(Graph *graph, int32_t slot, double now_s)
   }
 }
 
-/* Returns whether a link other than a hub limits a flow that starts, or a flow on it is in no bundle. */
+/* Returns whether a link other than a hub limits a new flow, or carries a flow without a bundle. */
 static bool is_limited_alone(const Graph *graph, const Path *path)
 {
-  double found = graph->flow[path->bundle].rate * path->penalty; /* 0: it is not known yet */
+  double found = graph->flow[path->bundle].rate * path->penalty; /* 0: not known yet */
   for (int32_t k = 0; k < path->crossings; k++) {
     const Link *link = path->crossing[k].link;
     if (link->hub || !(links_over(link) || link->tight))
@@ -282,7 +282,7 @@ static bool is_limited_alone(const Graph *graph, const Path *path)
   return false;
 }
 
-/* Makes room for one more event of a heap.  Returns DONE or NO_MEMORY. */
+/* Makes room in a heap for one more event.  Returns DONE or NO_MEMORY. */
 static int room_for_one(Heap *heap, int64_t *room)
 {
   if (heap->size < *room)
@@ -321,7 +321,7 @@ static int set_alarms(Graph *graph, Link *link)
   return result;
 }
 
-/* Adds a flow to the links of its path as one of its bundle.  Returns DONE or NO_MEMORY. */
+/* Adds a flow to the links of its path as a member of its bundle.  Returns DONE or NO_MEMORY. */
 static int enter_links(Graph *graph, int32_t slot)
 {
   const Path *path = graph->flow[slot].path;
@@ -364,7 +364,8 @@ int bundles_join(Graph *graph, int32_t slot, double now_s)
   return enter_links(graph, slot);
 }
 
-/* Separates the flows of the links that a bundle's share has reached.  Returns whether there are any. */
+/* Removes from their bundles the flows on links whose limits a bundle's share has reached.  Returns whether there are
+ * any. */
 static bool overrun(Graph *graph, int32_t number, double now_s)
 {
   Bundle *bundle = &graph->bundle[number];
@@ -379,13 +380,13 @@ static bool overrun(Graph *graph, int32_t number, double now_s)
       separate_on(graph, link, now_s);
       any = true;
     } else {
-      set_alarm(graph, link, number); /* there is room for it: flows have left the link since */
+      set_alarm(graph, link, number); /* the heap has room for it: flows have left the link since */
     }
   }
   return any;
 }
 
-/* Separates the flows of bundles on the links of a flow in none, if it overruns them.  Returns whether it does. */
+/* If a flow without a bundle overloads links, removes their flows from bundles.  Returns whether it overloads any. */
 static bool overrun_alone(Graph *graph, int32_t slot, double now_s)
 {
   const Flow *flow = &graph->flow[slot];

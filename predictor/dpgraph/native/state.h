@@ -189,7 +189,7 @@ struct Graph {
   uint8_t *taken;      /* by message: bits 1 << Side of the operations completed by polls */
   int64_t count[COUNTERS]; /* duration of a poll, in first polls; shared by all ranks, as in SimGrid */
   Choosing choosing;
-  int64_t turns, failed_polls; /* vain: polls in vain since a rank went on */
+  int64_t turns, failed_polls; /* failed polls since any rank last progressed */
   int64_t step;     /* number of the date */
   Changed *changed; /* flows whose rates may change */
   int64_t changed_count;

@@ -1,5 +1,5 @@
-/* A tree of tournaments between all items by their next time, and coroutines on stacks of their own.  They are entered
- * by makecontext and switched by _setjmp and _longjmp, because swapcontext calls the operating system each time. */
+/* A tournament tree of all items by their next time, and coroutines on separate stacks.  Coroutines start by
+ * makecontext and switch by _setjmp and _longjmp, because swapcontext makes a system call each time. */
 #include "clock.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-/* An odd number of cache lines, so that the tops of the stacks do not compete for the same places of the cache. */
+/* An odd number of cache lines, so that the tops of the stacks do not map to the same cache sets. */
 enum { STACK_BYTES = 513 * 64 };
 
 typedef struct {
@@ -22,7 +22,7 @@ struct Clock {
   void *context;
   double now;
   int64_t leaves; /* a power of two */
-  double *least;  /* of the parts of the tree: 1 is all, 2 i and 2 i + 1 are the halves of i, leaves + i is item i */
+  double *least;  /* by node of the tree: 1 is the root, 2 i and 2 i + 1 are the children of i, leaves + i is item i */
   Coroutine *coroutine;
   char *stacks;
   int64_t current, ended;
@@ -76,12 +76,12 @@ void clock_set(Clock *clock, int64_t item, double time)
   double *least = clock->least;
   int64_t i = clock->leaves + item;
   least[i] = time;
-  /* The time of each part follows without a branch, which would be guessed wrong. */
+  /* Each node is updated without a branch, which would be mispredicted. */
   while (i /= 2)
     least[i] = lesser(least[2 * i], least[2 * i + 1]);
 }
 
-/* Ties are broken by number, so that results do not depend on what happened before. */
+/* Ties are broken by number, so that results do not depend on earlier events. */
 static int64_t first(const Clock *clock)
 {
   const double *least = clock->least;

@@ -1,4 +1,4 @@
-/* Coroutines that take turns by the time at which they go on, and the events between them. */
+/* Coroutines that run in the order of their wake-up times, with events between them. */
 #ifndef PREDICTOR_FACTORISATION_CLOCK_H
 #define PREDICTOR_FACTORISATION_CLOCK_H
 
@@ -10,20 +10,20 @@ typedef void Body(void *context, int64_t place);
 typedef void Event(void *context, int64_t number);
 
 /* Items 0 to bodies - 1 run `body`; the `events` items after them call `event` when their time comes.  Returns NULL if
- * memory is lacking. */
+ * memory runs out. */
 Clock *clock_open(int64_t bodies, int64_t events, Body *body, Event *event, void *context);
 void clock_close(Clock *clock);
 
-/* Runs until nothing is left to happen; returns whether all bodies have ended. */
+/* Runs until no event is left; returns whether all bodies have ended. */
 bool clock_run(Clock *clock);
 
 double clock_now(const Clock *clock);
 
-/* Sets the time at which an item comes next; INFINITY: not before it is set again. */
+/* Sets the next time of an item; INFINITY: none until it is set again. */
 void clock_set(Clock *clock, int64_t item, double time);
 double clock_of(const Clock *clock, int64_t item);
 
-/* Suspends the body that calls it until its time has come. */
+/* Suspends the calling body until its time comes. */
 void clock_wait(Clock *clock);
 
 #endif

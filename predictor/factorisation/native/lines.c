@@ -1,6 +1,6 @@
 #include "lines.h"
 
-/* The place, counted from the root, that sends to another one; -1 for the root. */
+/* Returns the place that sends to `place`, both counted from the root; -1 for the root. */
 static int64_t sender_of(const Panel *panel, int64_t place)
 {
   int64_t places = panel->line.places, half = places / 2, lowest = place & -place;
@@ -15,7 +15,7 @@ static int64_t sender_of(const Panel *panel, int64_t place)
   }
 }
 
-/* The members of a long broadcast: all places, or all but the first after the root. */
+/* Number of members of a long broadcast: all places, or all but the first after the root. */
 static int64_t members(const Panel *panel) { return panel->line.places - (panel->kind == LONG_MODIFIED ? 1 : 0); }
 
 static int64_t rank_of(const Panel *panel, int64_t place)
@@ -69,7 +69,7 @@ static void receive_now(World *world, int64_t me, int64_t from, int64_t key)
   complete(world, me);
 }
 
-/* Sends pieces to the places of a binomial tree below this one, the largest part first. */
+/* Sends pieces to the places below this one in a binomial tree, the largest part first. */
 static void scatter(World *world, int64_t me, int64_t place, int64_t places, int64_t key, double bytes,
                     int64_t (*rank)(const void *, int64_t), const void *of)
 {
@@ -167,7 +167,8 @@ static int64_t rank_from(const void *rooted, int64_t place)
   return rank_at(from->line, (place + from->root) % from->line->places);
 }
 
-/* How many places, of those whose rows a place has collected before the distance, own pivot rows: all but the root. */
+/* Number of places with pivot rows (all but the root) among those whose rows a place has collected before this
+ * distance. */
 static int64_t collected(int64_t places, int64_t power, int64_t place, int64_t distance)
 {
   int64_t first = place / distance * distance, beyond = places - power - first;
@@ -176,7 +177,7 @@ static int64_t collected(int64_t places, int64_t power, int64_t place, int64_t d
   return distance + (beyond < distance ? beyond : distance) - (first == 0);
 }
 
-/* Passes all rows of U down a tree among the places beyond a power of two, which are counted from the first of them. */
+/* Passes all rows of U down a tree of the places beyond the power of two, counted from the first of them. */
 static void pass_beyond(World *world, const Rooted *from, int64_t power, int64_t key, double bytes, Between *between,
                         void *context)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const double SAME = 1e-12; /* relative: flows that end within it end together */
-static const double TIE = 1e-9;   /* relative: messages and looks within it come at the same time */
+static const double TIE = 1e-9;   /* relative: messages and polls within it are simultaneous */
 
 double curve_s(const Problem *problem, int curve, double bytes, double *base_s)
 {
@@ -31,7 +31,7 @@ static bool matches(const Post *post, int64_t partner, int64_t key)
   return post->partner == partner && post->key == key;
 }
 
-/* One thing less is pending, which goes on until then. */
+/* Marks one operation of a rank complete, ending at `until`. */
 static void arrive(World *world, int64_t me, double until)
 {
   Rank *rank = &world->rank[me];
@@ -42,14 +42,14 @@ static void arrive(World *world, int64_t me, double until)
 
 static bool seen_early(const World *world) { return world->problem->whole[SEEN_EARLY] != 0; }
 
-/* Returns whether a message that comes at `there` has come at `now`. */
+/* Returns whether a message visible from `there` on is visible at `now`. */
 static bool has_come(const World *world, double there, double now)
 {
   return there <= (seen_early(world) ? now * (1 + TIE) : now);
 }
 
-/* Lets a rank that computes look for a message after the chunk during which it comes.  If messages are seen once they
- * are sent, one that comes with the end of a chunk is missed: SMPI ends computations before messages. */
+/* Schedules the poll that finds a message: after the chunk of work during which it becomes visible.  If messages are
+ * visible when sent, a poll misses one sent exactly at the end of a chunk: SMPI ends computations before messages. */
 static void look_again(World *world, int64_t me, int64_t from, int64_t key, double there)
 {
   const Post *poll = &world->rank[me].poll;
@@ -64,7 +64,7 @@ static void look_again(World *world, int64_t me, int64_t from, int64_t key, doub
 
 /* --- large messages --- */
 
-/* The rate that two nodes leave to each of the messages from one to the other. */
+/* The rate available to each message from one node to another. */
 static double shared_Bps(const World *world, int64_t a, int64_t b)
 {
   const double *real = world->problem->real;
@@ -96,7 +96,7 @@ static void set_event(World *world, const List *list, int64_t event)
     clock_set(world->clock, item, first);
 }
 
-/* Gives the messages in a list their rates, after one came or went. */
+/* Updates the rates of the messages in a list, after one was added or removed. */
 static void set_rates(World *world, const List *list, int64_t but_from)
 {
   const int64_t *node = world->problem->node;
@@ -112,21 +112,21 @@ static void set_rates(World *world, const List *list, int64_t but_from)
   }
 }
 
-/* Does so for the messages that enter a node, but not for those from another one. */
+/* Updates the messages that enter a node, except those from node `but_from`. */
 static void set_entering(World *world, int64_t b, int64_t but_from)
 {
   const List *into = &world->entering[b];
   set_rates(world, into, but_from);
-  for (int64_t i = 0, told = but_from; i < into->count; i++) {
+  for (int64_t i = 0, latest = but_from; i < into->count; i++) {
     int64_t node = world->problem->node[into->rank[i]];
-    if (node != but_from && node != told)
+    if (node != but_from && node != latest)
       set_event(world, &world->leaving[node], node);
-    told = node;
+    latest = node;
   }
 }
 
-/* Gives all messages that leave one node, and those that enter another, their new rates; and those in the other
- * directions, if messages take a part of them. */
+/* Updates the rates of all messages that leave one node or enter another, and of those in the opposite directions if
+ * acknowledgements use part of these. */
 static void share(World *world, int64_t a, int64_t b)
 {
   if (a == b) {
@@ -172,7 +172,7 @@ static void take(World *world, List *list, int64_t sender, bool leaves)
   *(leaves ? &world->rank[last].flow.leaving : &world->rank[last].flow.entering) = place;
 }
 
-/* Ends the flows of a node whose time has come: those that leave it, or those within. */
+/* Ends the due flows of a node: those that leave it, or those within it. */
 static void end_flows(void *context, int64_t event)
 {
   World *world = context;
@@ -272,7 +272,7 @@ void post_receive(World *world, int64_t me, int64_t from, int64_t key)
   }
   receiver->pending++;
   if (matches(&sender->send, me, key)) {
-    sender->send.partner = -1; /* it is under way, and no longer offered */
+    sender->send.partner = -1; /* it has started and can no longer be matched */
     start_flow(world, from, me, sender->send.bytes);
   } else
     receiver->receive = (Post){from, key, 0, 0};
@@ -300,7 +300,7 @@ void work(World *world, int64_t me, double seconds)
   clock_wait(world->clock);
 }
 
-/* Returns when a look finds a message, as far as is known. */
+/* Returns the date from which a poll finds a message; infinity if it is not known yet. */
 static double there_at(const World *world, int64_t me, int64_t from, int64_t key)
 {
   int64_t i = letter_of(&world->rank[me], from, key);

@@ -1,6 +1,6 @@
-/* For every column of a panel the ranks exchange candidates for the pivot, in pairs at distances 1, 2, 4, ...; these
- * exchanges couple all of them, and nothing else happens meanwhile.  So they are followed all at once when the last
- * rank has come: one maximum and one addition for every message. */
+/* For every column of a panel, the ranks exchange pivot candidates in pairs at distances 1, 2, 4, ...  These exchanges
+ * couple all ranks, which do nothing else meanwhile.  So all exchanges are evaluated at once when the last rank has
+ * arrived, with one maximum and one addition per message. */
 #include "panel.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@ int64_t owned_before(int64_t i, int64_t nb, int64_t place, int64_t places)
   return place == extra ? owned + i % nb : owned;
 }
 
-/* The panel that is being factorised. */
+/* The panel being factorised. */
 typedef struct {
   const Problem *problem;
   int64_t block, start, width, places, column;
   double wire_s[2]; /* of an exchange between nodes and within one */
   double sender_s, receiver_s;
-  bool eager, waits; /* its sender goes on; nevertheless it waits for its receive */
+  bool eager, waits; /* its sender continues; even so, it waits for its receive */
 } Work;
 
 static int64_t rank_of(const Work *work, int64_t place)
@@ -28,13 +28,13 @@ static int64_t rank_of(const Work *work, int64_t place)
   return place * work->problem->whole[Q] + work->column;
 }
 
-/* The time of a message that two places exchange. */
+/* The wire time of a message between two places. */
 static double wire_s(const Work *work, int64_t a, int64_t b)
 {
   return work->wire_s[wire_between(work->problem, rank_of(work, a), rank_of(work, b))];
 }
 
-/* When a place goes on that sends at `mine` and receives what the other sends at `theirs`. */
+/* Returns when a place continues that sends at `mine` and receives what the other place sends at `theirs`. */
 static double exchanged(const Work *work, double mine, double theirs, double wire_s)
 {
   if (!work->eager)
@@ -66,13 +66,13 @@ static void merge(const Work *work, double *time, double *next)
     time[i] = time[i - power] + back_s + wire_s(work, i, i - power);
 }
 
-/* Bytes that a pair of columns moves for each row: both are searched for their pivot (8 each) and scaled (16 each), the
- * first is read for the update of the second (8), and that is read and written (16). */
+/* Bytes moved per row of a pair of columns: both are searched for their pivot (8 each) and scaled (16 each); to update
+ * the second, the first is read (8) and the second read and written (16). */
 enum { PAIR_BYTES = 72 };
 
-/* Seconds of a place after the pivot of a column is known.  With OPERATION: column by column, each operation at the
- * speed of a product.  Else: HPL's recursion, which halves the panel down to pairs of columns; a half of h columns
- * updates the other half by a product, as fast as memory if the columns do not fit the cache. */
+/* Seconds a place computes after the pivot of a column is known.  With OPERATION: column by column, each operation at
+ * the speed of a product.  Else: HPL's recursion, which halves the panel down to pairs of columns; one half updates the
+ * other by a product, at memory speed if the columns do not fit the cache. */
 static double column_s(const Work *work, int64_t place, int64_t column)
 {
   const Problem *problem = work->problem;

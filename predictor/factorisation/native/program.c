@@ -1,5 +1,5 @@
-/* The program of one rank: panels one after the other, each factorised by a process column, sent along the process rows
- * and used for the update of the columns to its right; then the substitution. */
+/* The program of one rank.  A process column factorises each panel in turn and sends it along the process rows, where
+ * it updates the columns to its right; the substitution follows. */
 #include <math.h>
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ typedef struct {
   const Problem *problem;
   int64_t me, row, column;
   Line across, down;
-  Panel next; /* the panel that is on its way during an update */
+  Panel next; /* the panel under way during an update */
 } Program;
 
 static int64_t whole(const Program *p, int which) { return p->problem->whole[which]; }
@@ -49,7 +49,7 @@ static Panel panel_of(const Program *p, int64_t block)
                  .bytes = 8.0 * (double)(width * (1 + width + rows_from(p, start_of(p, block + 1))))};
 }
 
-/* Seconds to solve for the rows of U and to update so many columns. */
+/* Seconds to solve for the rows of U and to update a number of columns. */
 static double update_s(const Program *p, int64_t block, int64_t columns)
 {
   if (columns == 0)
@@ -94,8 +94,8 @@ static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channe
     line_collect(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
 }
 
-/* Updates so many columns, and looks for the next panel after every nb of them until it has come.  A long broadcast is
- * not looked for: HPL waits for it first. */
+/* Updates a number of columns, and polls for the next panel after every nb of them until it has come.  It does not poll
+ * for a long broadcast: HPL waits for it first. */
 static void update(Program *p, int64_t block, int64_t columns, int64_t channel)
 {
   if (panel_is_long(&p->next))
@@ -120,7 +120,7 @@ static void begin_panel(Program *p, int64_t block)
   if (!owns(p, block))
     return;
   panel_factorise(p->world, p->me, block);
-  if (whole(p, Q) > 1) /* its columns are not beside each other in memory: MPI packs them */
+  if (whole(p, Q) > 1) /* its columns are not contiguous in memory: MPI packs them */
     work(p->world, p->me, 3 * p->next.bytes * real(p, PANEL_S_PER_BYTE));
   panel_pass(&p->next);
 }

@@ -1,7 +1,7 @@
-/* The checks of the data that Python passes, so that all else stays within its memory. */
+/* Checks of the data passed by Python, so that all other functions stay within their memory. */
 #include "structural.h"
 
-/* Returns whether the numbers are at least 0 and below the end. */
+/* Returns whether all numbers are at least 0 and below `end`. */
 static bool are_below(const int32_t *number, int64_t count, int64_t end)
 {
   for (int64_t i = 0; i < count; i++)
@@ -10,7 +10,7 @@ static bool are_below(const int32_t *number, int64_t count, int64_t end)
   return true;
 }
 
-/* Returns whether the parts first[i] to first[i + 1] make the whole. */
+/* Returns whether the parts first[i] to first[i + 1] cover 0 to `whole`. */
 static bool divide(const int64_t *first, int64_t parts, int64_t whole)
 {
   for (int64_t i = 0; i < parts; i++)
@@ -29,7 +29,7 @@ static bool are_steps(const Schedule *schedule)
   return true;
 }
 
-/* Returns whether every exchange has no computation or one that is known. */
+/* Returns whether every exchange has no computation or a known one. */
 static bool are_known(const Schedule *schedule)
 {
   for (int64_t i = 0; i < schedule->exchanges; i++)
@@ -38,7 +38,7 @@ static bool are_known(const Schedule *schedule)
   return true;
 }
 
-/* Returns whether the grids of the sweeps have no more places than there are ranks. */
+/* Returns whether no grid of a sweep has more places than there are ranks. */
 static bool are_grids(const Schedule *schedule)
 {
   for (int64_t i = 0; i < schedule->sweeps; i++) {
@@ -74,7 +74,7 @@ static bool is_of_schedule(const Shares *shares, const Schedule *schedule)
          shares->sweeps == schedule->sweeps && shares->ranks == schedule->ranks;
 }
 
-/* Returns whether the links that messages share exist. */
+/* Returns whether all shared links exist. */
 static bool are_links(const Shares *shares)
 {
   int64_t count = shares->placements * shares->messages * MOST_SHARED;

@@ -1,10 +1,10 @@
-/* A message begins at max(sent, posted).  Its sender goes on at once if the message is buffered, else when the message
- * has arrived.
+/* A message begins at max(sent, posted).  Its sender continues at once if the message is buffered, otherwise when the
+ * message has arrived.
  *
- * Links that clusters share are queues (Lindley's recursion): the load that an exchange adds to a link begins when the
- * exchange's first message comes, or when the link's earlier load is through.  A message that comes before that is
- * delayed, but at most for as long as it would take beside as many other messages of its size as have come since the
- * link was idle. */
+ * Links shared by clusters are queues (Lindley's recursion): the load an exchange adds to a link begins when its first
+ * message arrives, or when the link's earlier load is served.  A message that arrives before then is delayed.  The
+ * delay is at most the time the message would need next to as many messages of its size as have arrived since the link
+ * was idle. */
 #include "exchange.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void post_receives(Ranks *ranks)
     ranks->comes[l] = INFINITY;
 }
 
-/* Returns the time for which a message waits for links; notes that it comes. */
+/* Returns how long a message waits for links, and registers its arrival at them. */
 static double held_s(Ranks *ranks, int64_t m, double begin)
 {
   double held = 0.0;
@@ -31,7 +31,7 @@ static double held_s(Ranks *ranks, int64_t m, double begin)
   return held;
 }
 
-/* Returns when a message begins to use the links, whose sender comes to it at the time `sent`. */
+/* Returns when a message begins to use the links if its sender reaches it at the time `sent`. */
 static double begins(Ranks *ranks, int64_t m, double sent)
 {
   const Schedule *schedule = ranks->schedule;
@@ -46,7 +46,7 @@ static double begins_after(void *ranks, int64_t m, double sent)
   return begins(ranks, m, sent);
 }
 
-/* The message arrives at its receiver, and its sender goes on, if it has waited. */
+/* Completes a message at its receiver, and at its sender if that waits for it. */
 static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
 {
   const Schedule *schedule = ranks->schedule;
@@ -59,7 +59,7 @@ static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
   ranks->arrived[d] = larger(ranks->arrived[d], end);
 }
 
-/* Returns for how long a flow asks for a link together with flows of earlier steps, if it cannot serve them all. */
+/* Returns how long a flow competes for a link with flows of earlier steps, if the link cannot serve all of them. */
 static double beside_s(const Ranks *ranks, const Flow *flow, const int32_t *link, const double *weight, int links)
 {
   const double *capacity = ranks->fluid->paths->capacity_Bps;
@@ -72,7 +72,7 @@ static double beside_s(const Ranks *ranks, const Flow *flow, const int32_t *link
   return found;
 }
 
-/* Notes for how long the flows of an exchange meet those of earlier steps, and when they leave their links. */
+/* Records how long the flows of an exchange compete with those of earlier steps, and when they leave their links. */
 static void meet(Ranks *ranks, int64_t first, int64_t end)
 {
   const Schedule *schedule = ranks->schedule;

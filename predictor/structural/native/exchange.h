@@ -4,7 +4,8 @@
 
 #include "ranks.h"
 
-/* Evaluates an exchange: every rank posts its receives, sends in turn, may compute, and waits for its messages. */
+/* Evaluates an exchange: every rank posts its receives, sends its messages in turn, may compute, and waits for its
+ * messages. */
 void exchange_run(Ranks *ranks, int64_t exchange);
 
 #endif

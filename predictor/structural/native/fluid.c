@@ -1,15 +1,15 @@
 /* Rates are max-min fair with weights, as in SimGrid: a flow of penalty p gets x / p, where x is the share of its
- * tightest link for each of the link's flows, but never more than its bound.  Rates are found anew when flows begin or
- * end, but at most STEPS times in the time that the most loaded link takes: events that are nearer are taken together. */
+ * tightest link for each of the link's flows, but never more than its bound.  Rates are recomputed when flows begin or
+ * end, but at most STEPS times within the time of the most loaded link: closer events are handled together. */
 #include "fluid.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define STEPS 100
-#define SLACK (1 + 1e-9) /* of comparisons between a flow's bound and a link's share */
+#define SLACK (1 + 1e-9) /* tolerance when a flow's bound is compared with a link's share */
 
-/* The exchange of the flows, and when those begin that come after others. */
+/* The exchange of the flows, and a function for when flows begin that follow others. */
 typedef struct {
   int64_t first; /* message */
   Beginning beginning;
@@ -18,7 +18,7 @@ typedef struct {
 
 static void *zeros(int64_t count, size_t size)
 {
-  return calloc((size_t)count + 1, size); /* never of size 0 */
+  return calloc((size_t)count + 1, size); /* never an empty allocation */
 }
 
 int fluid_open(Fluid *fluid, const Paths *paths, int64_t messages)
@@ -75,7 +75,7 @@ static void read_flows(Fluid *fluid, const Schedule *schedule, int64_t first, in
   }
 }
 
-/* Numbers the links that their flows together could fill. */
+/* Numbers the pipes: links that their flows together could fill. */
 static void number_pipes(Fluid *fluid)
 {
   const Paths *paths = fluid->paths;
@@ -91,7 +91,7 @@ static void number_pipes(Fluid *fluid)
   }
 }
 
-/* Leaves the pipes among the links of the flows; returns the time that the most loaded pipe takes, s. */
+/* Reduces the links of each flow to pipes; returns the time of the most loaded pipe, s. */
 static double fill_pipes(Fluid *fluid, int64_t messages)
 {
   double longest_s = 0.0;
@@ -118,7 +118,7 @@ static double fill_pipes(Fluid *fluid, int64_t messages)
 
 /* --- rates --- */
 
-/* Gives a flow its rate, which its pipes then lack. */
+/* Sets the rate of a flow and subtracts it from its pipes. */
 static void grant(Fluid *fluid, Flow *flow, double rate)
 {
   flow->rate = rate;
@@ -147,7 +147,7 @@ static void forget_rates(Fluid *fluid)
   }
 }
 
-/* Returns the pipe with the smallest share for a flow of penalty 1, NULL if none has a flow without a rate. */
+/* Returns the pipe with the smallest share for a flow of penalty 1, or NULL if no pipe has a flow without a rate. */
 static Pipe *tightest(const Fluid *fluid, double *fair)
 {
   Pipe *found = NULL;
@@ -162,7 +162,7 @@ static Pipe *tightest(const Fluid *fluid, double *fair)
   return found;
 }
 
-/* Gives flows whose bounds are within their fair share their bounds; returns whether there were any. */
+/* Sets flows whose bounds are within their fair share to their bounds; returns whether there were any. */
 static bool grant_bounds(Fluid *fluid, double fair)
 {
   bool any = false;
@@ -178,7 +178,7 @@ static bool grant_bounds(Fluid *fluid, double fair)
 
 static void find_rates(Fluid *fluid)
 {
-  double fair, asked = INFINITY; /* asked: the least bound, as a share, among the flows on their way */
+  double fair, asked = INFINITY; /* asked: the least bound, as a share, among the active flows */
   forget_rates(fluid);
   for (int64_t i = 0; i < fluid->actives; i++) {
     const Flow *flow = &fluid->flow[fluid->active[i]];
@@ -194,7 +194,7 @@ static void find_rates(Fluid *fluid)
     }
     pipe->open = 0;
   }
-  grant_bounds(fluid, INFINITY); /* to flows of pipes that rounding has emptied */
+  grant_bounds(fluid, INFINITY); /* for flows of pipes that rounding has emptied */
 }
 
 /* --- time --- */
@@ -205,7 +205,7 @@ static int earlier(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Puts a flow that uses pipes into the order. */
+/* Inserts a flow that uses pipes into the order. */
 static void insert(Fluid *fluid, int32_t number)
 {
   int64_t at = fluid->end++;
@@ -215,7 +215,7 @@ static void insert(Fluid *fluid, int32_t number)
   fluid->order[at] = (Begin){time, number};
 }
 
-/* Notes the end that a flow has on idle links, which is its end if it uses no pipe. */
+/* Sets the end of a flow on idle links; it is final if the flow uses no pipe. */
 static void start(Flow *flow)
 {
   flow->end = flow->begin + flow->left / flow->bound;
@@ -223,7 +223,7 @@ static void start(Flow *flow)
   flow->ended = flow->links == 0 || flow->left <= 0.0;
 }
 
-/* Starts the flows after one that has ended.  Only the last of those after a flow may have others after it. */
+/* Starts the followers of a flow that has ended.  Only the last follower of a flow may have followers itself. */
 static void follow(Fluid *fluid, const Exchanged *exchanged, const Flow *ended)
 {
   for (int32_t number = ended->follower; number >= 0;) {
@@ -236,7 +236,7 @@ static void follow(Fluid *fluid, const Exchanged *exchanged, const Flow *ended)
   }
 }
 
-/* Starts the flows whose beginnings do not depend on flows that use pipes. */
+/* Starts the flows that do not wait for flows that use pipes. */
 static void start_first(Fluid *fluid, const Exchanged *exchanged, int64_t messages)
 {
   fluid->next = fluid->end = 0;
@@ -253,7 +253,7 @@ static void start_first(Fluid *fluid, const Exchanged *exchanged, int64_t messag
   qsort(fluid->order, (size_t)fluid->end, sizeof *fluid->order, earlier);
 }
 
-/* Moves the flows on their way; returns the time that has passed. */
+/* Advances the active flows; returns the time that has passed. */
 static double advance(Fluid *fluid, const Exchanged *exchanged, double now, double least_s, double until)
 {
   double passes_s = INFINITY;
@@ -272,7 +272,7 @@ static double advance(Fluid *fluid, const Exchanged *exchanged, double now, doub
       fluid->active[left++] = number;
       continue;
     }
-    flow->rate = 0.0; /* known: it asks for nothing more */
+    flow->rate = 0.0; /* known: it uses nothing any more */
     flow->ended = true;
     follow(fluid, exchanged, flow);
   }
@@ -280,7 +280,7 @@ static double advance(Fluid *fluid, const Exchanged *exchanged, double now, doub
   return passes_s;
 }
 
-/* Links every flow to those after it. */
+/* Links every flow to its followers. */
 static void link_followers(Fluid *fluid, int64_t messages)
 {
   for (int64_t i = 0; i < messages; i++)

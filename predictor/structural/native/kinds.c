@@ -27,7 +27,7 @@ double kinds_shortest_s(const Work *work, const Tight *tight)
   return shortest_s;
 }
 
-/* Finds number, weight and mean time of each kind. */
+/* Computes the number, weight and mean time of each kind. */
 static void sum(Work *work, const Tight *tight)
 {
   Kind *kind = work->kind;
@@ -45,7 +45,7 @@ static void sum(Work *work, const Tight *tight)
     kind[x].mean_s /= kind[x].number;
 }
 
-/* Returns the bytes that a link moves while a message of a kind is on its way: the sum over w_j m_ij in sharing.py. */
+/* Returns the bytes that a link moves during a message of a kind: the sum over w_j m_ij in sharing.py. */
 static double moved(const Work *work, const Tight *tight, int32_t x)
 {
   const Kind *own = &work->kind[x];

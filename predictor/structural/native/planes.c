@@ -10,7 +10,7 @@ typedef struct {
   double amount_bytes, time_s;
 } Planar;
 
-/* Finds the message that a rank sends along an axis; returns false if it sends none. */
+/* Sets the message that a rank sends along an axis; returns false if it sends none. */
 static bool find(Planar *planar, const Schedule *schedule, const Paths *paths, const int32_t *host, int64_t sweep,
                  int axis, int64_t rank)
 {

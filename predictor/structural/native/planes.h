@@ -4,9 +4,9 @@
 
 #include "structural.h"
 
-/* Finds the time of each message of a plane alone, and the load of all of them on its most loaded link.
+/* Computes the time of each message of a plane alone, and the load of all messages on its most loaded link.
  *
- * load_s is room for a number per link. */
+ * load_s is scratch memory, one number per link. */
 void planes_share(const Schedule *schedule, const Paths *paths, const int32_t *host, int64_t sweep, const Shares *shares,
                   double *load_s);
 

@@ -1,4 +1,4 @@
-/* The segments of a program: its iterations are evaluated until they are alike, the rest are extrapolated. */
+/* The segments of a program: evaluates iterations until they are alike and extrapolates the rest. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 #define SETTLED 5e-4 /* relative: iterations that differ by at most this are alike */
 
-enum { LEAST_ITERATIONS = 2, MOST_ITERATIONS = 12 }; /* that are evaluated before the last one */
+enum { LEAST_ITERATIONS = 2, MOST_ITERATIONS = 12 }; /* evaluated iterations before the last one */
 enum { BARRIER, BEFORE, ITERATION, LAST, AFTER };    /* the segments */
 
 static void *array(int64_t count, size_t size)
@@ -25,7 +25,7 @@ static void close_ranks(Ranks *ranks)
   free(ranks->until);
 }
 
-/* Makes room for the ranks and links of one placement.  Returns DONE or NO_MEMORY. */
+/* Allocates memory for the ranks and links of one placement.  Returns DONE or NO_MEMORY. */
 static int open_ranks(Ranks *ranks, const Schedule *schedule, const Paths *paths, const Shares *shares,
                       const uint8_t *protocol)
 {
@@ -81,7 +81,7 @@ static void run_segment(Ranks *ranks, int segment)
   }
 }
 
-/* Returns the largest of the times that the ranks have reached since `start`, which may be NULL: since 0. */
+/* Returns the largest time of a rank since its `start`; NULL: since 0. */
 static double latest(const Ranks *ranks, const double *start)
 {
   double found = -INFINITY;
@@ -100,7 +100,7 @@ static void go_on(Ranks *ranks, double time_s)
     ranks->until[l] += time_s;
 }
 
-/* Evaluates iterations before the last one until they are alike; returns the possible error of the others, s. */
+/* Evaluates iterations before the last one until they are alike; returns the possible error of the rest, s. */
 static double iterate(Ranks *ranks, int64_t iterations)
 {
   int64_t most = iterations - 1 < MOST_ITERATIONS ? iterations - 1 : MOST_ITERATIONS, done = 0;
@@ -134,7 +134,7 @@ static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_
   *met_s = ranks->met_s;
 }
 
-/* Returns the most messages of an exchange that are flows; 0: there are none. */
+/* Returns the largest number of flows in an exchange; 0: no exchange has flows. */
 static int64_t most_flows(const Schedule *schedule)
 {
   int64_t most = 0;

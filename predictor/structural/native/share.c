@@ -1,4 +1,4 @@
-/* The effects of sharing on the messages of placements. */
+/* The effects of link sharing on the messages of placements. */
 #include <stdlib.h>
 
 #include "planes.h"
@@ -14,7 +14,7 @@ typedef struct {
   Shares shares;
 } Placed;
 
-/* Reads the messages of an exchange, each as if it were alone, and the load of the links. */
+/* Reads the messages of an exchange, with the times they would take alone, and the load of the links. */
 static void read_messages(const Placed *placed, int64_t exchange, Work *work)
 {
   const Schedule *schedule = placed->schedule;
@@ -41,7 +41,7 @@ static void read_messages(const Placed *placed, int64_t exchange, Work *work)
   }
 }
 
-/* Writes the shares of a message of an exchange on the links that clusters share. */
+/* Writes the shares of a message on the links that clusters share. */
 static void write_links(const Placed *placed, int64_t exchange, int64_t m, const Message *message, const Work *work)
 {
   const Shares *shares = &placed->shares;
@@ -59,7 +59,7 @@ static void write_links(const Placed *placed, int64_t exchange, int64_t m, const
   }
 }
 
-/* Writes the Shares of an exchange, and takes its load from the links. */
+/* Writes the Shares of an exchange, and removes its load from the links. */
 static void write_shares(const Placed *placed, int64_t exchange, Work *work)
 {
   int64_t first = placed->schedule->first[exchange];

@@ -1,7 +1,7 @@
 /* The sharing of links and the recurrence over the steps of a program: their data, and the functions that Python calls.
  *
- * predictor/structural/contention.py and recurrence.py declare the same structures; what the arrays hold is said in
- * schedule.py, paths.py and sharing.py. */
+ * predictor/structural/contention.py and recurrence.py declare the same structures; schedule.py, paths.py and
+ * sharing.py describe the arrays. */
 #ifndef PREDICTOR_STRUCTURAL_STRUCTURAL_H
 #define PREDICTOR_STRUCTURAL_STRUCTURAL_H
 
@@ -12,10 +12,10 @@
 enum { COMPUTE, EXCHANGE, SWEEP };     /* predictor/structural/schedule.py */
 enum { BUFFERED, EAGER, SYNCHRONOUS }; /* predictor/structural/sharing_survey.py */
 enum { MOST_SHARED = 4 };              /* predictor/structural/contention.py */
-enum { MOST_FLOWS = 1 << 14 };         /* messages of an exchange that are followed as flows, if they are not all at once */
+enum { MOST_FLOWS = 1 << 14 };         /* largest exchange whose messages are flows, unless all are sent at once */
 enum { SEGMENTS = 5 };                 /* of a schedule */
 
-/* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
+/* Results of functions; predictor/native/library.py turns those below zero into exceptions. */
 enum { DONE = 0, NO_MEMORY = -1, BAD_INPUT = -2 };
 
 typedef struct {
@@ -74,27 +74,27 @@ typedef struct {
   const uint8_t *protocol;  /* by size */
   double *times_s;          /* by placement */
   double *drifts_s;
-  double *met_s; /* for how long messages of different steps ask together for more than a link has */
+  double *met_s; /* time for which messages of different steps together exceed a link's capacity */
 } Runs;
 
-/* Check that the data fit one another and that all indices are within their arrays, which the functions below rely on.
- * They return DONE or BAD_INPUT. */
+/* Check that the data are consistent and all indices are within their arrays; the functions below rely on it.  They
+ * return DONE or BAD_INPUT. */
 int structural_check_share(const Schedule *schedule, const Paths *paths, const Placements *placements,
                            const Shares *shares);
 int structural_check_run(const Schedule *schedule, const Shares *shares, const Runs *runs);
 
-/* Finds the effects of sharing on the messages of placements `first` to before `end`; that on flow_s, of
- * messages that are flows, only if `times` is not 0.  Returns DONE or NO_MEMORY. */
+/* Computes the effects of sharing on the messages of placements `first` to `end` - 1; those on flow_s of messages that
+ * are flows only if `times` is not 0.  Returns DONE or NO_MEMORY. */
 int structural_share(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                      int64_t first, int64_t end, int64_t times);
 
-/* Finds the times of a program of so many iterations for placements `first` to before `end`.  The messages of
- * an exchange are flows (see are_flows), if the network is given, which has been checked for the shares; else it is
- * NULL, as are the placements.  Returns DONE or NO_MEMORY. */
+/* Computes the times of a program of `iterations` iterations for placements `first` to `end` - 1.  If `paths` and
+ * `placements` are given, which structural_check_share must have checked, the messages of an exchange are flows (see
+ * are_flows); else both are NULL.  Returns DONE or NO_MEMORY. */
 int structural_run(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                    const Runs *runs, int64_t iterations, int64_t first, int64_t end);
 
-/* Returns whether the messages of an exchange are followed as flows, which takes long for very many. */
+/* Returns whether the messages of an exchange are flows, which would be slow for very many messages. */
 static inline bool are_flows(const Schedule *schedule, int64_t exchange)
 {
   return schedule->at_once[exchange] || schedule->first[exchange + 1] - schedule->first[exchange] <= MOST_FLOWS;

@@ -1,14 +1,14 @@
-/* Each of the K planes takes a rank one stage: receive along x, receive along y, compute.  Because all planes are alike,
- * the longest chain of events crosses the grid once and stays for K - 1 stages at its slowest rank:
+/* Each of the K planes takes a rank one stage: receive along x, receive along y, compute.  Because all planes are
+ * alike, the longest chain of events crosses the grid once and spends K - 1 stages at its slowest rank:
  *
- *     last plane = max over ways through the grid of (fill along the way + (K - 1) largest stage on the way)
+ *     last plane = max over paths through the grid of (fill along the path + (K - 1) largest stage on the path)
  *
  * One pass over the grid finds this maximum: `first` is the time at which a rank ends its first plane, `last` the time
  * at which it ends its last plane.
  *
- * A stage is at least as long as the time that all messages of a plane take of a link that the messages to the rank
- * cross.  It is longer by the time of the rank's own messages if their senders wait for their receivers; the delay of
- * other ranks that this causes is not modelled. */
+ * A stage is at least as long as the time that all messages of a plane need on a link that messages to the rank cross.
+ * If senders wait for their receivers, it is longer by the time of the rank's own messages; the delay that this causes
+ * on other ranks is not modelled. */
 #include "sweep.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 /* A rank in the grid. */
 typedef struct {
   int64_t rank;
-  int64_t before[2]; /* the ranks that send to it along x and y; -1: none */
+  int64_t before[2]; /* ranks that send to it along x and y; -1: none */
   bool sends[2];     /* it sends along x and y */
 } Place;
 
@@ -33,8 +33,8 @@ static Place place_of(int64_t r, int64_t width, int64_t height, int64_t ahead)
   };
 }
 
-/* Finds when a rank ends its first and its last plane; its messages meet those of other planes if the link that they
- * load most is busy for much of a stage.  `met_s` is how long messages have met before the sweep. */
+/* Computes when a rank ends its first and its last plane.  Its messages compete with those of other planes if their
+ * most loaded link is busy for much of a stage.  `met_s` is how long messages have competed before the sweep. */
 static void pass(Ranks *ranks, int64_t sweep, const Place *place, int64_t planes, double met_s)
 {
   const Schedule *schedule = ranks->schedule;

@@ -4,11 +4,11 @@
 
 #include "kinds.h"
 
-#define ROUNDS 3     /* of finding the beginnings of messages whose senders wait for earlier ones */
-#define PASSES 3     /* of the equation in sharing.py: a flow that one link delays leaves more of another to others */
-#define NOTHING 0.02 /* relative to the latency: a load that lengthens a message by less is ignored */
+#define ROUNDS 3     /* iterations to find when messages begin whose senders wait for earlier ones */
+#define PASSES 3     /* iterations of the equation in sharing.py: a flow delayed by one link frees capacity of others */
+#define NOTHING 0.02 /* relative to the latency: loads that lengthen a message by less are ignored */
 
-/* Numbers the links whose whole load at once could lengthen a message. */
+/* Numbers the links whose whole load, applied at once, could lengthen a message. */
 static void number_links(Work *work, const double *capacity_Bps)
 {
   int64_t places = 0;
@@ -52,7 +52,7 @@ static bool is_any_held(const Work *work)
   return false;
 }
 
-/* Finds when the messages begin, from their times so far, and sets their times to those on an idle network. */
+/* Computes when the messages begin from their current times, then resets these to the times on an idle network. */
 static void begin(Work *work)
 {
   for (int64_t r = 0; r < work->ranks; r++)

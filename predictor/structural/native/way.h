@@ -1,4 +1,4 @@
-/* The way of a message between two hosts. */
+/* The path of a message between two hosts. */
 #ifndef PREDICTOR_STRUCTURAL_WAY_H
 #define PREDICTOR_STRUCTURAL_WAY_H
 
@@ -6,7 +6,7 @@
 
 enum { MOST_LINKS = 10 }; /* that a message crosses */
 
-/* Returns the kind of path between two hosts. */
+/* Returns the row of the path between two hosts. */
 static inline int32_t way_row(const Paths *paths, int32_t a, int32_t b)
 {
   int32_t c = paths->cluster[a];

@@ -1,22 +1,22 @@
-/* The messages of an exchange and the links that they share, in arrays that serve for all exchanges. */
+/* The messages of an exchange and the links they share, in arrays reused for all exchanges. */
 #ifndef PREDICTOR_STRUCTURAL_WORK_H
 #define PREDICTOR_STRUCTURAL_WORK_H
 
 #include "way.h"
 
 typedef struct {
-  int32_t link[MOST_LINKS];  /* the links on its way */
-  double weight[MOST_LINKS]; /* share of its rate that it uses of each */
+  int32_t link[MOST_LINKS];  /* the links of its path */
+  double weight[MOST_LINKS]; /* use of each link, as a share of its rate */
   int links;                 /* number of these links */
-  int32_t source;            /* rank that sends */
-  bool held;                 /* the next message of its sender waits for it */
+  int32_t source;            /* sending rank */
+  bool held;                 /* the sender's next message waits for it */
   double amount, bound;      /* bytes, bytes/s */
   double penalty;
-  double latency, begin; /* s, and the time at which it begins to use the links */
-  double time;           /* s that it uses the links */
+  double latency, begin; /* s, and the time it begins to use the links */
+  double time;           /* s for which it uses the links */
 } Message;
 
-/* A use of a link by a message. */
+/* The use of a link by a message. */
 typedef struct {
   int32_t message;
   int32_t kind; /* among the link's users: messages of equal amount and beginning */
@@ -34,26 +34,26 @@ typedef struct {
 /* A link that may lengthen a message. */
 typedef struct {
   int32_t link;
-  int32_t kinds;        /* number of different kinds of users */
-  int64_t first, users; /* its users are at the places first to before first + users */
+  int32_t kinds;        /* number of kinds of users */
+  int64_t first, users; /* its users are entries first to first + users - 1 */
 } Tight;
 
 typedef struct {
   Message *message;
   int64_t messages;
-  double *ready; /* by rank: time at which it can send its next message */
+  double *ready; /* by rank: earliest time of its next send */
   int64_t ranks;
-  /* By link.  Link number t among the tight ones has users -1 - t, once it is known. */
+  /* By link.  The tight link numbered t has users -1 - t, once it is numbered. */
   int32_t *users; /* number of messages that use the link */
-  double *load;   /* bytes that all messages together take of it */
+  double *load;   /* bytes of all messages on it */
   Tight *tight;
   int64_t tights;
   User *user;
   Kind *kind;
-  double *plane_load_s; /* by link: time that all messages of a plane take of it */
+  double *plane_load_s; /* by link: time that all messages of a plane need on it */
 } Work;
 
-/* Makes room for exchanges of up to so many messages.  Returns DONE or NO_MEMORY. */
+/* Allocates memory for exchanges of any size in the schedule.  Returns DONE or NO_MEMORY. */
 int work_open(Work *work, const Schedule *schedule, const Paths *paths);
 
 void work_close(Work *work);

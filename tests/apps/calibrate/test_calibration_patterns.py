@@ -132,7 +132,7 @@ def test_the_platform_has_the_asked_nodes_and_a_picture_beside_it(tmp_path, caps
         ("--latency-us 5000", "half the time of a send"),
         ("--latency-us nan", "--latency-us nan: out of range"),
         ("--hold-out 4", "--hold-out 4: has no effect with --patterns"),
-        ("--p2p p2p.csv", "--p2p, --patterns: their times are of different runs"),
+        ("--p2p p2p.csv", "--p2p, --patterns: their times come from different runs"),
         ("--nodes 300", "too many nodes: each pair needs a link of its own"),
         ("--patterns none.csv", "none.csv: cannot be read"),
     ],
@@ -165,7 +165,7 @@ def test_a_wrong_line_is_named(tmp_path, capsys, line, said):
 
 def test_calls_of_two_nodes_and_patterns_do_not_go_together_and_the_reason_is_said(refused, tmp_path):
     words = ["--p2p", "a.csv", "--patterns", "b.csv", "--out", str(tmp_path / "x.xml")]
-    refused(main, words, "--p2p, --patterns", "each gives a link another rate", "--machine and --measured fit both")
+    refused(main, words, "--p2p, --patterns", "give a link different rates", "--machine and --measured fit both")
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_older_versions_of_open_mpi_exchange_large_blocks_in_pairs():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("coll_han_priority:value:0", "coll_han_priority:value:35", "han decides before tuned"),
+        ("coll_han_priority:value:0", "coll_han_priority:value:35", "han takes precedence over tuned"),
         ("coll:base:param:coll:value:", "coll:base:param:coll:value:^tuned", "coll=^tuned"),
         ("coll:base:param:coll:value:", "coll:base:param:coll:value:basic,self", "coll=basic,self"),
     ],

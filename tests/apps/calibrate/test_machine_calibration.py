@@ -366,7 +366,7 @@ def test_nodes_in_another_order_than_the_hosts_are_refused(tmp_path, measured, m
     monkeypatch.setattr(command, "launch", lambda *_, **__: done)
     machine = read_machine(tmp_path / "m.toml")
     if refused:
-        with pytest.raises(KernelError, match="ranks for a0 ran on a1: the launcher does not keep to its host file"):
+        with pytest.raises(KernelError, match="ranks for a0 ran on a1: the launcher ignores its host file"):
             command.measured(machine, 60.0, kept_of(machine))
     else:
         assert len(command.measured(machine, 60.0, kept_of(machine))[0].nodes) == len(names)

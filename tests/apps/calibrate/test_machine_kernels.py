@@ -182,6 +182,6 @@ def test_kernels_that_were_not_timed_are_named_with_a_budget_that_would_do():
     # By hand: one of four kernels in a third of 120 s, so that four take as long as a third of 480 s.
     timed = TimedKernels((kernel_row("kernel-alone", "a", "cg", 1e6, 1.0),), {})
     assert _missing(("cg", "ep", "mg", "lu"), timed, 120.0) == [
-        "the budget ended before these kernels were timed alone: ep, mg, lu; --budget 480 may do for all"
+        "the budget ended before these kernels were timed alone: ep, mg, lu; --budget 480 may suffice for all"
     ]
     assert _missing(("cg",), timed, 120.0) == []

@@ -21,7 +21,10 @@ FREE_GRID = "examples/emulation/free.toml"
         ("grid4x8 -- true", "error: grid 'grid4x8': 32 nodes. Give at most 16."),
         ("grid4x2 --slowdown 0 -- true", "error: --slowdown 0: not a factor. Give a number from 1 on."),
         ("grid4x2 --cpu 4711 -- true", "error: --cpu 4711: no processor that may be used. Known: "),
-        ("grid4x2 --strict --write-machine m.toml", "error: --strict: judges a run, but no command is given. Write "),
+        (
+            "grid4x2 --strict --write-machine m.toml",
+            "error: --strict: applies to a run, but no command is given. Write ",
+        ),
         ("grid4x2 --pace free -- true", "error: --core-gflops: is missing. The free pace needs "),
         ("grid4x2 --eager-limit 10 -- true", "error: --eager-limit 10: is out of range. Give 1024 to 1073741824 bytes"),
         ("nowhere.toml -- true", "error: nowhere.toml: "),

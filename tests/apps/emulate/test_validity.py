@@ -81,7 +81,7 @@ def test_a_rank_that_fell_behind_says_how_much_slower_the_grid_has_to_be():
 def test_a_grid_that_is_too_fast_for_its_processor_says_so_with_the_slowdown_to_take():
     # By hand: 440 over 63 is 6.98, and 21.9 over 20 is 1.095; both are rounded up to two digits.
     assert overload_text(8, 440e9, 1, 63e9) == (
-        "if all 8 cores of the grid compute at once they need 440 Gflop/s, but processor 1 carries 63: they would fall "
-        "behind. Take --slowdown 7 or more"
+        "if all 8 cores of the grid compute at once they need 440 Gflop/s, but processor 1 provides 63: they would "
+        "fall behind. Take --slowdown 7 or more"
     )
     assert overload_text(8, 21.9e9, 1, 20e9).endswith("Take --slowdown 1.1 or more")

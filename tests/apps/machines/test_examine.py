@@ -44,7 +44,7 @@ def host_with(named_file, tmp_path, shared):
 def test_a_machine_that_works_has_no_fault(local, capsys):
     assert main(["--machine", str(local.path)]) == 0
     said = capsys.readouterr().out
-    assert "ok       placement: every rank is on the host that was asked for" in said
+    assert "ok       placement: every rank is on the requested host" in said
     assert said.endswith("Everything that is needed is there.\n")
 
 
@@ -89,7 +89,7 @@ def test_a_launcher_of_another_mpi_library_than_the_compiler_is_told(local):
     mixed = replace(local, compilers=replace(local.compilers, c="mpicc.mpich"))
     ((name, text, remedy),) = needed(mixed)
     assert name == "MPI library"
-    assert text.startswith("2 ranks asked for, but each finds 1: mpicc.mpich compiles for MPICH")
+    assert text.startswith("2 ranks requested, but each finds 1: mpicc.mpich compiles for MPICH")
     assert remedy == "Name the launcher and the compilers of one MPI library"
 
 
@@ -166,7 +166,7 @@ def test_a_launcher_that_hangs_is_given_up_after_a_few_hosts(local):
     hanging = Launcher(("/bin/sh", "-c", "exec sleep 86395", "{program}"), version=("true",))
     *each, (name, text, remedy) = needed(replace(local, clusters=hosts, limits=limits, launcher=hanging))
     assert [one[0] for one in each] == ["host host9", "host host8", "host host7"]
-    assert (name, text) == ("launcher", "it has not ended on any of the first 3 hosts; the others are not tried")
+    assert (name, text) == ("launcher", "it did not end on any of the first 3 hosts; the others were not tried")
     assert remedy.startswith("Try its command by hand")
 
 

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 
 
 def running(words):
-    """Tell whether a process with these words in its command line runs."""
+    """Return whether a process with these words in its command line runs."""
     return words in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 

@@ -262,5 +262,5 @@ def test_every_function_of_the_installed_libraries_is_in_the_table_or_local(comp
 
 
 def test_a_line_that_is_no_function_is_refused():
-    with pytest.raises(ValueError, match="no function of MPI: Send"):
+    with pytest.raises(ValueError, match="not a function of MPI: Send"):
         read_calls("[calls]\nSend\n")

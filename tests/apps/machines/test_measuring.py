@@ -211,7 +211,7 @@ def test_a_rank_on_another_host_than_asked_is_an_error(local):
         local, launcher=Launcher(("mpirun", "-np", "{ranks}", "{program}")),
         clusters=(replace(local.clusters[0], hosts=("elsewhere",)),),
     )  # fmt: skip
-    with pytest.raises(SimulationError, match=r"rank 0 ran on .*, not on elsewhere: the launcher does not keep"):
+    with pytest.raises(SimulationError, match=r"rank 0 ran on .*, not on elsewhere: the launcher ignores"):
         simulate(spec_on(elsewhere, problem("ep", "S"), ("elsewhere",)))
 
 

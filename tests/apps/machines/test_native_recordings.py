@@ -280,7 +280,7 @@ def test_a_program_that_looks_for_messages_is_used_with_a_caution_and_not_kept(t
     )
     with Store(tmp_path / "store") as store:
         recording = recorded(written(tmp_path, text), ranks=2, store=store)
-    assert "looks for messages by MPI_Test: the time between two looks" in recording.cautions[0]
+    assert "polls for messages with MPI_Test: the time between two polls" in recording.cautions[0]
     assert recording.timed
 
 

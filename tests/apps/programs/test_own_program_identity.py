@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def platform():
-    """A platform that has been read: in another cache folder its reader would be compiled anew."""
+    """A platform that has been read: in another cache folder its reader would be recompiled."""
     made = materialise(named_grid("grid4x2"))
     assert made.hosts
     return made

@@ -126,7 +126,7 @@ LOOP = """double began = MPI_Wtime();
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (LOOP % "more = MPI_Wtime() - began < 1e-4;", "course depends on the time, for which it asks by MPI_Wtime"),
+        (LOOP % "more = MPI_Wtime() - began < 1e-4;", "course depends on the time, which it queries with MPI_Wtime"),
         (
             "for (double t = MPI_Wtime(); MPI_Wtime() - t < 1e-3;) smpi_execute_flops(1e5);",
             "two platforms it has 1e+06 and ",
@@ -140,7 +140,7 @@ LOOP = """double began = MPI_Wtime();
             "MPI_Request r; int there = 0; MPI_Ibarrier(MPI_COMM_WORLD, &r);"
             "while (!there) MPI_Request_get_status(r, &there, MPI_STATUS_IGNORE);"
             "for (int at = 0, n = 0; n != MPI_UNDEFINED && !n;) MPI_Testsome(1, &r, &n, &at, MPI_STATUSES_IGNORE);",
-            "looks for messages by MPI_Request_get_status",
+            "polls for messages with MPI_Request_get_status",
         ),
         (
             "MPI_Win w; MPI_Request r; int there = 0, n, at;"
@@ -148,7 +148,7 @@ LOOP = """double began = MPI_Wtime();
             "MPI_Win_lock_all(0, w); MPI_Rget(&n, 1, MPI_INT, (rank + 1) % 8, 0, 1, MPI_INT, w, &r);"
             "while (!there) MPI_Testany(1, &r, &at, &there, MPI_STATUS_IGNORE);"
             "MPI_Win_unlock_all(w); MPI_Win_free(&w);",
-            "looks for messages by MPI_Testany",
+            "polls for messages with MPI_Testany",
         ),
     ],
     ids=["clock", "flops", "seconds", "collective", "one-sided"],

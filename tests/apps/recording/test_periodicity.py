@@ -10,7 +10,7 @@ from apps.recording.iterations import (
     _numbered,
     find_iterations,
     marked_iterations,
-    told_apart,
+    split_iterations,
     with_marks,
     without_marks,
 )
@@ -213,7 +213,7 @@ def test_found_iterations_are_marked_as_a_program_would():
 def test_a_known_number_of_iterations_is_told_apart_with_another_first_one():
     first = {0: 7e6, 1: 7e6}
     made = recording(*pair(6, flops=lambda rank, i: first[rank] if i == 0 else 1e6))
-    found = told_apart(made, 6)
+    found = split_iterations(made, 6)
     assert found.count == 6
     for events, starts in zip(made.events, found.starts, strict=True):
         assert len(starts) == 7 and starts[0] >= 1
@@ -222,19 +222,19 @@ def test_a_known_number_of_iterations_is_told_apart_with_another_first_one():
             for begin, end in pairwise(starts)
         ]
         assert compute[0] >= 7e6 and compute[2:5] == [1e6] * 3
-    assert told_apart(made, 11) is None
-    assert told_apart(made, 3).count == 3  # three iterations of two equal parts each
+    assert split_iterations(made, 11) is None
+    assert split_iterations(made, 3).count == 3  # three iterations of two equal parts each
 
 
 def test_what_precedes_the_loop_may_be_like_it():
     made = recording(*pair(7))  # one of them before the loop, as the known number shows
-    assert told_apart(made, 6).count == 6
+    assert split_iterations(made, 6).count == 6
 
 
 def test_three_iterations_are_told_apart_when_the_first_is_another():
     made = recording(*pair(3, flops=lambda rank, i: 7e6 if i == 0 else 1e6))
     assert find_iterations(made) is None
-    assert told_apart(made, 3).count == 3
+    assert split_iterations(made, 3).count == 3
 
 
 def test_equal_calls_have_equal_numbers_however_large_their_values():

@@ -277,7 +277,7 @@ def test_a_finished_c_program_with_privatised_globals(tmp_path):
     recording = record(build("smpicc", DATA / "every_call.c", tmp_path / "every_call"), 3)
     for one, other in zip(recording.events, in_simulation().events, strict=True):
         same = one != other  # places in the program from which it looks for messages differ between two builds
-        assert (one["kind"] == other["kind"]).all() and (one["kind"][same] == Kind.LOOK).all()
+        assert (one["kind"] == other["kind"]).all() and (one["kind"][same] == Kind.POLL).all()
 
 
 CPP = """

@@ -117,7 +117,7 @@ def test_how_the_computation_is_timed(grid, record_of, asked, settings, compute_
     [
         (Timed(replayed=True, spread_rel=0.02), []),
         (Timed(replayed=False, spread_rel=0.0), [MEASURED]),
-        (Timed(True, 0.0, kept=False), [f"{MEASURED}, because the store does not keep what was timed"]),
+        (Timed(True, 0.0, kept=False), [f"{MEASURED}, because the store does not contain the timings"]),
         (Timed(False, 0.0, reason="it departs"), [f"{MEASURED}; it was not replayed: it departs"]),
         (
             Timed(replayed=True, spread_rel=0.22),
@@ -158,7 +158,7 @@ def test_how_far_a_run_was_extrapolated(grid, record_of, bound, said):
     how = Extrapolation(15, 5, 1, 0.1, bound)
     record = dataclasses.replace(record_of(spec.target, 1.0, 1.0), extrapolation=how)
     assert run_cautions(spec, record) == (
-        f"5 of 15 iterations were simulated: they repeat, and the others are added up from them, with {said}",
+        f"5 of 15 iterations were simulated: they repeat, and the others extrapolated from them, with {said}",
     )
     measured = dataclasses.replace(record, source="measurement", compute_s=())
     assert run_cautions(spec, measured) == ()
@@ -188,7 +188,7 @@ def recording(marks, *, computing, measured=False):
 @pytest.mark.parametrize(
     ("asked", "made", "said"),
     [
-        (None, recording(3, computing=1), "3 of 15 iterations were recorded: the others are taken to be like them"),
+        (None, recording(3, computing=1), "3 of 15 iterations were recorded: the others are assumed to be like them"),
         (own(10), recording(10, computing=1), None),
         (
             own(10),
@@ -225,7 +225,7 @@ def test_a_record_from_the_store_carries_the_cautions_of_a_new_one(grid, record_
         )
 
     said = (
-        "5 of 15 iterations were simulated: they repeat, and the others are added up from them, with a relative error "
+        "5 of 15 iterations were simulated: they repeat, and the others extrapolated from them, with a relative error "
         "of at most 1e-09",
     )
     for _ in range(2):

@@ -68,7 +68,7 @@ TEST = """MPI_Request r; int done = 1; MPI_Irecv(theirs, 1000, MPI_DOUBLE, 1, 1,
       if (i == 60) MPI_Test(&r, &done, MPI_STATUS_IGNORE); else MPI_Wait(&r, MPI_STATUS_IGNORE);
       if (!done) { smpi_execute_flops_benched(5e10); MPI_Wait(&r, MPI_STATUS_IGNORE); }
       MPI_Recv(theirs, 1000, MPI_DOUBLE, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"""
-HOSTS = "its course may depend on its hosts, for which it asks by "
+HOSTS = "its course may depend on its hosts, which it queries with "
 
 
 def spec_of(tmp_path, body, before=""):
@@ -124,19 +124,19 @@ def test_a_course_that_depends_on_the_moment_is_simulated_in_full_and_never_kept
         spec = spec_of(tmp_path, body, before)
         record = simulate(spec, full_below_messages=0, store=store)
         assert record.extrapolation is None
-        assert record.iterations_basis == f"its course may depend on {name}, whose answers change by themselves"
-        said = f"the program asks {name}, whose answers change by themselves: results may vary from run to run"
+        assert record.iterations_basis == f"its course may depend on {name}, whose results change by themselves"
+        said = f"the program queries {name}, whose results change by themselves: results may vary from run to run"
         assert said in run_cautions(spec, record)
         assert not store.put_record(record)
         assert {entry.kind for entry in store.entries()} <= {"surroundings"}
         (line,) = lines
-        assert f"the program asks {name}, whose answers change by themselves" in line and "not kept" in line
+        assert f"the program queries {name}, whose results change by themselves" in line and "not kept" in line
 
 
 def test_a_recording_on_other_hosts_carries_a_caution(tmp_path):
     spec = spec_of(tmp_path, ONCE, f'{NAME} int slow = !strncmp(name, "c1", 2);')
     recording = record_events(spec, 3)
-    assert any("asks for its hosts by MPI_Get_processor_name" in one for one in recording_cautions(spec, recording))
+    assert any("queries its hosts with MPI_Get_processor_name" in one for one in recording_cautions(spec, recording))
 
 
 def test_few_messages_are_bounded_as_well(tmp_path):

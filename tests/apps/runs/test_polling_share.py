@@ -39,7 +39,7 @@ def spec_of(tmp_path, body, options=()):
 def test_the_share_of_charged_looks_is_a_caution_with_its_remedy(tmp_path):
     record = simulate(spec_of(tmp_path, POLLS))
     # By hand: 50 looks of 0.1 ms (smpi/iprobe) at least, beside one barrier of about 1 ms.
-    assert min(record.look_s) >= 50 * 1e-4 and record.look_share > 0.5
+    assert min(record.look_s) >= 50 * 1e-4 and record.polling_share > 0.5
     (caution,) = (said for said in record.cautions if CHARGED in said)
     assert "smpi/iprobe:1e-6" in caution
     cheaper = simulate(spec_of(tmp_path, POLLS, (("smpi/iprobe", "1e-6"), ("smpi/test", "1e-6"))))
@@ -49,7 +49,7 @@ def test_the_share_of_charged_looks_is_a_caution_with_its_remedy(tmp_path):
 
 def test_a_program_that_does_not_poll_has_no_such_caution(tmp_path):
     record = simulate(spec_of(tmp_path, ""))
-    assert record.look_share == 0 and not any(CHARGED in said for said in record.cautions)
+    assert record.polling_share == 0 and not any(CHARGED in said for said in record.cautions)
 
 
 def test_a_program_that_polls_has_no_interval(tmp_path, capsys):

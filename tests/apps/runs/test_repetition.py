@@ -1,4 +1,4 @@
-"""User's programs are extrapolated only where all their iterations were seen to repeat."""
+"""User's programs are extrapolated only where all their iterations were found to repeat."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_a_long_sum_in_every_tenth_step_is_not_missed(full_below_messages, every
         how = steady.extrapolation
         assert how.period % 10 == 0 and how.simulated < 100
         assert abs(steady.time_s - full.time_s) <= how.bound_rel * full.time_s
-        assert steady.iterations_basis == "all 200 were seen to repeat, every 10 from iteration 1 on"
+        assert steady.iterations_basis == "all 200 were found to repeat, every 10 from iteration 1 on"
 
 
 def test_a_number_of_iterations_that_the_user_asks_for_bounds_nothing(every_tenth_in_full):
@@ -132,11 +132,11 @@ int main(int argc, char **argv)
         ("if (i == 97) MPI_Barrier(MPI_COMM_WORLD);", "they do not repeat"),
         ("if (MPI_Wtime() - start_s > 1e15) break;", None),  # no run lasts that long
         ("if (MPI_Wtime() - start_s > 1e3) break;", "its course depends on the simulated time"),
-        ("if (i == 80) n = 90;", "the program is told to do 100 and does 90"),
-        ("if (n == 100) MPI_Barrier(MPI_COMM_WORLD);", "its first iterations are others than in a full run"),
+        ("if (i == 80) n = 90;", "the program was given 100 iterations and makes 90"),
+        ("if (n == 100) MPI_Barrier(MPI_COMM_WORLD);", "its first iterations differ from those of a full run"),
         (
             "if (i == n - 1 && n == 100) MPI_Barrier(MPI_COMM_WORLD);",
-            "it begins or ends otherwise than a full run",
+            "it begins or ends differently from a full run",
         ),
     ],
 )
@@ -186,4 +186,4 @@ def test_a_shortened_run_must_begin_and_end_as_the_full_one():
 def test_the_jacobi_example_is_shown_to_repeat_without_marks():
     record = simulate(spec_of(JACOBI, "300 {iterations} charged", 40, ranks=6), full_below_messages=0)
     assert record.extrapolation.simulated == 5
-    assert record.iterations_basis.startswith("all 40 were seen to repeat, every one")
+    assert record.iterations_basis.startswith("all 40 were found to repeat, every one")

@@ -163,9 +163,9 @@ def test_an_unknown_function_is_refused(tmp_path):
 
 # Each asks for what is another on another computer, or on another day, and does as much as that says.
 ASKED = {
-    "dates, numbers, links or rights of files": "struct stat of; stat(argv[0], &of); more = of.st_mtime % 97;",
+    "dates, inodes, links or permissions of files": "struct stat of; stat(argv[0], &of); more = of.st_mtime % 97;",
     "limits or the processors of this computer, or its user": "more = sysconf(_SC_NPROCESSORS_ONLN);",
-    "addresses in memory or something else that changes by itself": (
+    "memory addresses or something else that changes by itself": (
         'char name[] = "tXXXXXX"; close(mkstemp(name)); unlink(name); more = name[1] + 3 * name[2] + 5 * name[3];'
     ),
     "this computer's clock": "more = early;",
@@ -217,9 +217,7 @@ def test_a_rank_that_waits_for_a_file_of_another_one_depends_on_the_time(tmp_pat
   if (rank == 1) fclose(fopen(flag, "w"));
   for (; !rank && access(flag, F_OK); more++) usleep(1000);"""
     recording = record_events(spec_of(tmp_path, before, iterations=4), 4)
-    assert any(
-        "course depends on the time, for which it asks by looking for made-by-1" in c for c in recording.cautions
-    )
+    assert any("course depends on the time, which it queries by looking for made-by-1" in c for c in recording.cautions)
 
 
 LOOPING = "for (volatile long k = 0; k < 1000000000 && !fired; k++); more = fired;"

@@ -85,7 +85,7 @@ def test_the_graph_predicts_the_printed_time(how):
 @pytest.mark.parametrize(
     "how, time_from, said",
     [
-        ("sum", PATTERN, "no difference of two readings"),
+        ("sum", PATTERN, "not the difference of two clock readings"),
         ("mean", PATTERN, "the mean of all ranks"),
         ("max", "Elapsed: {time}", "prints no such line"),
         ("max", "Elapsed", "must have {time} once"),

@@ -107,7 +107,7 @@ def test_iterations_that_cannot_be_told_apart_are_all_simulated_or_refused(tmp_p
     record = simulate(own(tmp_path / "irregular.c", "{iterations}", 12, iterations="steady"))
     assert record.extrapolation is None
     assert record.collectives["bcast"] == {"calls": 12, "bytes": [sum(i * i for i in range(1, 13))] * 4}
-    with pytest.raises(KernelError, match="5 iterations of the program cannot be told apart"):
+    with pytest.raises(KernelError, match="5 iterations of the program cannot be identified"):
         simulate(own(tmp_path / "irregular.c", "{iterations}", 12, iterations=5))
     recording = record_events(own(tmp_path / "irregular.c", "{iterations}", 12), 5)
     for events in recording.events:  # a full run without marks

@@ -1,4 +1,4 @@
-"""Stored payloads with a right checksum that are not what their reader expects: one is made anew, others stay."""
+"""Stored payloads with a right checksum that are not what their reader expects: one is made again, others stay."""
 
 import json
 import sqlite3

@@ -124,9 +124,11 @@ def test_only_a_similar_name_is_asked_for():
 
 def test_an_interrupt_says_what_is_kept_and_the_command_that_goes_on(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/somewhere/bin/gridval", "run", "--app", "a b"])
-    line = "interrupted: 3 runs are kept in the store. The same command goes on from there: gridval run --app 'a b'\n"
+    line = "interrupted: 3 runs are kept in the store. To continue: gridval run --app 'a b'\n"
     assert ended(KeyboardInterrupt("3 runs are kept in the store"), capsys) == (130, line)
     monkeypatch.setattr(sys, "argv", ["/somewhere/run.py"])
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "validation.run", "--jobs", "2"])
-    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith("there: python -m validation.run --jobs 2\n")
+    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith(
+        "continue: python -m validation.run --jobs 2\n"
+    )
     assert ended(KeyboardInterrupt(), capsys) == (130, "interrupted\n")

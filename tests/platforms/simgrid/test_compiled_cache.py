@@ -54,7 +54,7 @@ def test_a_damaged_program_is_compiled_anew_and_said_once(source, capfd, damage)
     assert compiled(source) == program
     assert (status(program), program.read_bytes()) == (7, whole)
     assert compiled(source) == program
-    assert capfd.readouterr().err == f"warning: {program} was damaged. It is compiled anew.\n"
+    assert capfd.readouterr().err == f"warning: {program} was damaged. It is recompiled.\n"
 
 
 def test_a_whole_program_is_kept(source, monkeypatch, capfd):

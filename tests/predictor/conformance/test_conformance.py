@@ -296,7 +296,7 @@ def test_a_predictor_that_breaks_a_check_fails_it(made, check, finding, invented
 def test_a_run_of_the_target_is_refused_and_nothing_else_is_judged(invented):
     blind, *others = judge(Thief(), invented)
     assert (blind.check, blind.outcome) == ("blind", FAILS)
-    assert "the evidence asked for is a run of the target itself" in blind.findings[0]
+    assert "the requested evidence is a run of the target itself" in blind.findings[0]
     assert {one.outcome for one in others} == {UNJUDGED}
 
 

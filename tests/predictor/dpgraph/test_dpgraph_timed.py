@@ -320,7 +320,7 @@ def test_the_papers_times_are_those_that_its_predictor_adds_up():
     ]
     assert found.process_s == pytest.approx(sums_s, rel=1e-9)
     assert found.t_exec_s == pytest.approx(max(sums_s))
-    # SMPI copies in no time, so that the chain has computation and messages on their way alone, and they overlap.
+    # SMPI copies in no time, so that the chain has computation and messages in flight alone, and they overlap.
     assert max(Sections(recording).flops(10)) / speed_flops < found.path.time_s < found.t_exec_s
     assert sum(one.time_s for one in found.path_parts()) == pytest.approx(found.path.time_s)
 

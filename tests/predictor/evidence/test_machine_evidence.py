@@ -117,7 +117,7 @@ def test_every_predictor_answers_on_a_machine_or_says_why_it_cannot(named_file, 
         "numbers of nodes",
         "Extra-P",
         "needs",
-        "so that the rate",
+        "so the rate",
     )
     assert all(any(law in reason for law in laws) for reason in reasons.values()), reasons
 

@@ -57,7 +57,7 @@ def test_numbers_of_nodes_that_the_kernel_refuses_are_left_out(capsys):
     assert main([*command.split(), "--nodes", "6,7,8", "--no-store", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["nodes"] for row in found["rows"]] == [6, 8]
-    assert "7 nodes: left out: lu S does not run on so many ranks" in found["cautions"]
+    assert "7 nodes: left out: lu S does not run on this number of ranks" in found["cautions"]
 
 
 def test_a_time_that_no_float_holds_is_null(capsys):

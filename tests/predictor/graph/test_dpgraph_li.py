@@ -212,7 +212,7 @@ def test_seconds_and_polls_that_the_sums_leave_out_are_cautioned():
     rows = [
         (Kind.ELAPSE, 0, Elapse.ASLEEP, -1, -1, -1, -1, 0, 1.5, 0, 0),
         (Kind.ELAPSE, 0, Elapse.ON_CORE, -1, -1, -1, -1, 0, 0.5, 0, 0),
-        (Kind.LOOK, 0, 0, -1, -1, -1, 0, 1, 0, 0, 0),
+        (Kind.POLL, 0, 0, -1, -1, -1, 0, 1, 0, 0, 0),
     ]
 
     def said(*ranks):

@@ -376,7 +376,7 @@ def test_any_predictor_can_be_asked(design, runner):
     path = design(SLOW, FAST, gigabit, EP, budget=2600, clusters="most = 2\nleast = 2\nsizes = [1, 2]")
     found = searched(path, runner, model="hcf")
     # A grid of one node per cluster is HCF's probe itself, so its prediction would need a run of the target.
-    reason = "the evidence asked for is a run of the target itself"
+    reason = "the requested evidence is a run of the target itself"
     assert all(reason in text for text in found.unanswered)
     assert found.unanswered.total() == 3  # slow and slow, slow and fast, fast and fast
     assert str(found.best[0].candidate) == "2 fast + 2 fast"

@@ -1,5 +1,6 @@
 """One iteration that stands for all: where that is allowed, and that the run takes the time of all iterations."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.program import Sections
+from predictor.learned.errors import TooMany
 from predictor.learned.folding import depends_on_outermost, fold, folded
 from predictor.learned.generate import generate
 from predictor.learned.learn import learn
@@ -56,6 +58,16 @@ def test_one_iteration_stands_for_all_where_they_are_alike():
         assert sections.pairs.tolist() == full.pairs.tolist()
         assert sections.looped(1).nmessages < 0.4 * full.program().nmessages
         assert not sections.polls and not full.polls
+
+
+def test_a_folded_iteration_that_does_not_fit_into_memory_is_refused_before_it_is_expected(monkeypatch):
+    structure, messages = learned(), fold(folded(learned()), 48, Notes(), None).looped(1).nmessages
+    monkeypatch.setattr("predictor.learned.generate.free_bytes", lambda: 1e5)
+    # A collective, the sum or the barrier, counts as two messages of each rank.
+    with pytest.raises(TooMany, match=r"each evaluation of its (.*) messages would take .* s") as refused:
+        fold(folded(structure), 48, Notes(), None)
+    estimate = float(re.search(r"its (\S+) messages", str(refused.value))[1])
+    assert messages <= estimate <= messages + 2 * 48
 
 
 def test_iterations_that_differ_are_not_folded():

@@ -239,7 +239,7 @@ def with_looks(rank):
         begun = []
         for way, there in neighbours(rank):
             begun += [rank.start(kind, 10 + 2 * way + kind, there, 1, 8) for kind in (Kind.SEND, Kind.RECV)]
-        rank.add(Kind.LOOK, 20, tag=5, request=len(rank.looked), size=len(begun))
+        rank.add(Kind.POLL, 20, tag=5, request=len(rank.looked), size=len(begun))
         rank.looked += begun
         found = begun[0::2] if mixed(step, rank.rank, rank.nranks) % 3 or len(begun) < 4 else [*begun[:3]]
         found += [] if set(begun[0::2]) <= set(found) else begun[2::2]
@@ -264,7 +264,7 @@ def test_what_looks_find_leads_nowhere_if_all_is_waited_for_behind_them():
 def test_a_look_that_finds_all_decides_what_comes_next():
     recording = recorded(with_looks, 4)
     events = recording.events[1].copy()
-    events["mode"][events["kind"] == Kind.LOOK] = 1
+    events["mode"][events["kind"] == Kind.POLL] = 1
     with pytest.raises(CannotContinue, match="its course depends on what it finds"):
         without_finds(events, recording.counts[1])
 

@@ -1,5 +1,6 @@
 """Programs that were learned on few ranks, compared event by event with recordings on many."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from predictor.learned.errors import CannotContinue
+from predictor.learned.errors import CannotContinue, TooMany
 from predictor.learned.generate import generate
 from predictor.learned.learn import learn
 from predictor.learned.matching import difference
@@ -111,6 +112,15 @@ def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
     generate(structure, 27)
     with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
         generate(structure, 64)
+
+
+def test_what_would_not_fit_is_refused_by_the_events_of_a_few_ranks_before_all_are_expected(monkeypatch):
+    structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
+    events = sum(map(len, generate(structure, 48).events))
+    monkeypatch.setattr("predictor.learned.generate.free_bytes", lambda: 1e6)
+    monkeypatch.setattr("predictor.learned.generate._MANY", 1)
+    with pytest.raises(TooMany, match=re.escape(f"its {events:.2g} events there would take")):
+        generate(structure, 48)  # a periodic halo: all ranks have as many events
 
 
 def test_recordings_of_smaller_problems_lead_to_a_larger_one():

@@ -232,7 +232,7 @@ def test_a_network_without_a_rate_is_the_reason_of_a_refusal():
     assert STRUCTURAL.further(targets, disturbed) == []
     model = STRUCTURAL.fit(disturbed)
     asked = next(t for t in targets if t.problem == probe.request.target.problem)
-    with pytest.raises(OutOfRange, match="so that the rate is unknown"):
+    with pytest.raises(OutOfRange, match="so the rate is unknown"):
         model.predict(asked)
 
 

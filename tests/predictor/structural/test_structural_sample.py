@@ -42,7 +42,7 @@ def test_some_nodes_of_each_cluster_stand_for_all(monkeypatch):
 
 def test_links_that_the_measured_nodes_cannot_fill_are_a_caution(monkeypatch):
     answer, _ = predicted(6, 5, monkeypatch)
-    (flag,) = [flag for flag in answer.flags if "not seen" in flag]
+    (flag,) = [flag for flag in answer.flags if "not detected" in flag]
     assert "more than 5 nodes of c1, c2, c3, c4" in flag
 
 

@@ -152,7 +152,7 @@ def test_an_interrupted_series_says_how_to_go_on(pair, capsys, monkeypatch):
         patched.setattr("apps.runs.runner.Runner.record", interrupted)
         status, _, err = asked([*pair, "--vary", "seconds=1,2"], capsys)
     assert status == 130
-    assert "kept in the store. The same command goes on from there: " in err
+    assert "kept in the store. To continue: " in err
     monkeypatch.setattr("validation.blocks.evaluations.evaluate", None)
     assert asked([*pair, "--vary", "seconds=1,2"], capsys)[0] == 0
 

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
   return MPI_Finalize();
 }
 """
-SAID = "recording of timed on 2 ranks: the program's course depends on the time, for which it asks by MPI_Wtime"
+SAID = "recording of timed on 2 ranks: the program's course depends on the time, which it queries with MPI_Wtime"
 # Nothing is timed: on a busy computer a single pass, timed, may take the two milliseconds on any platform.
 INJECTED = ["--scenario", "grid4x2", "--compute", "injected"]
 

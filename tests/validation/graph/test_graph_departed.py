@@ -1,4 +1,4 @@
-"""A simulation beside the graph, of a program that does something else than when its computation was timed."""
+"""A simulation beside the graph, of a program that differs from the run in which its computation was timed."""
 
 from dataclasses import dataclass
 

@@ -72,5 +72,5 @@ def test_elements_are_named_by_operation_and_line(page):
 def test_the_picture_names_what_processes_do(page):
     (picture,) = page.xpath('//section[@id="graph"]//figure[@id="graph-0"]')
     said = picture.text_content()
-    for words in ("computes", "message on its way", "waits for another process", "critical path", "rank"):
+    for words in ("computes", "message in flight", "waits for another process", "critical path", "rank"):
         assert words in said

@@ -68,7 +68,7 @@ def case():
 
 @pytest.fixture
 def runner(record_of):
-    """A runner of fake runs; ``runner.made`` lists their ranks, ``runner.errors`` what runs of so many ranks raise."""
+    """A runner of fake runs; ``runner.made`` lists their ranks, ``runner.errors`` the errors by number of ranks."""
     with fake_runner(record_of) as one:
         yield one
 

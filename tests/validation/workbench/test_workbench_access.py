@@ -219,6 +219,13 @@ def test_a_link_shows_a_suite_and_nothing_else_until_it_is_taken_back(people, br
     assert (
         "secret" not in guest.get("/results?suite=1").text and "secret" not in guest.get("/results/figure?suite=1").text
     )
+    for path in (
+        "/results?suite=1&mark=3&mark=4",
+        "/results?suite=1&mark=3&marked=only",
+        "/results/figure?suite=1&mark=3",
+    ):
+        shown = guest.get(path).text  # results of the other suite may be named, but they are not shown
+        assert 'data-result="3"' not in shown and "/results/3" not in shown and "saved views" not in shown
     assert guest.post("/queue/1/cancel", headers={"origin": HERE}).status_code == 403
     post(people[0], "/access/take-back", number="1")
     assert guest.get("/queue/1").status_code == 303 and guest.get(link).status_code == 404

@@ -18,6 +18,7 @@ from validation.workbench.pages.api import BASE, ENDPOINTS, description
 from validation.workbench.pages.routes import ROUTES
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue import views
+from validation.workbench.queue.logs import keep_log
 from validation.workbench.work.pictures import png
 
 TEXT = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2]\npredictors = ["hcf"]\n'
@@ -31,6 +32,10 @@ def full(desk, cases, row, monkeypatch):
     for run in desk.queue.take(2).runs.values():
         desk.queue.finish(run, [row()])
     desk.queue.add("waiting", "Ann", cases(1))
+    keep_log(desk.queue.tables, 1, 1, ["done"], failed=False)
+    for name in ("gone.toml", "mine.toml"):
+        (desk.project.platforms / name).write_text("")
+    desk.shelf.remove("platforms", "gone.toml", "Ann")
     views.save(desk.queue.tables, "mine", "Ann", "/results", "app=cg&sort=ranks")
     monkeypatch.setattr(desk, "_show", lambda task, **values: next(png(desk.project.folder, **values)))
 
@@ -44,6 +49,14 @@ CASES = {
     ("GET", "/suites/{number:int}"): ("/suites/1", None),
     ("GET", "/suites/{number:int}/runs"): ("/suites/1/runs?state=done", None),
     ("POST", "/suites/{number:int}/{action}"): ("/suites/2/cancel", {}),
+    ("GET", "/suites/{number:int}/runs/{run:int}/log"): ("/suites/1/runs/1/log", None),
+    ("GET", "/places"): ("/places", None),
+    ("GET", "/ends"): ("/ends", None),
+    ("GET", "/files/{kind}"): ("/files/platforms", None),
+    ("GET", "/files/{kind}/{name}"): ("/files/platforms/mine.toml", None),
+    ("POST", "/files/{kind}/{name}/{action}"): ("/files/platforms/mine.toml/duplicate", {"to": "żółć"}),
+    ("GET", "/history"): ("/history?page=1", None),
+    ("POST", "/history/{number:int}/undo"): ("/history/1/undo", {}),
     ("GET", "/results"): ("/results?suite=1&sort=-ranks", None),
     ("GET", "/results/{number:int}"): ("/results/1", None),
     ("GET", "/views"): ("/views", None),
@@ -85,12 +98,28 @@ def test_the_description_has_every_route_and_no_other():
     assert described == routed and len(CASES) == len(ENDPOINTS)
 
 
+def test_a_viewer_changes_nothing_by_any_route_and_the_reader_of_a_link_sees_none(client, full, person):
+    viewer, _ = person("viewer", "Vi")
+    key = client.app.state.accounts.make_link("suite", 1, "Ann")
+    reader, _ = person("viewer", "Vo")
+    reader.cookies.clear()
+    reader.get(f"/share/{key}")
+    for (method, route), (path, body) in CASES.items():
+        options = {} if body is None else {"json": body, "headers": {"origin": HERE}}
+        allowed = viewer.request(method, BASE + path, **options).status_code
+        expected = 403 if method == "POST" else 400 if route.endswith("/log") else 200
+        assert allowed == expected, path
+        assert reader.request(method, BASE + path, **options).status_code == 403, path
+    assert client.get(f"{BASE}/suites/2").json()["state"] == "waiting"
+
+
 def test_the_numbers_are_those_of_the_pages(client, full):
     rows = client.get(f"{BASE}/results?suite=1").json()["rows"]
     csv = client.get("/results.csv?suite=1").text.splitlines()
     assert [",".join(rows[0])] == csv[:1] and len(rows) == len(csv) - 1 == 2
     assert client.get(f"{BASE}/suites/1").json()["counts"]["done"] == 2
-    assert client.get(f"{BASE}/suites/1/runs").json()["runs"][0]["state"] == "done"
+    (run, _) = client.get(f"{BASE}/suites/1/runs").json()["runs"]
+    assert run["state"] == "done" and client.get(f"{BASE}/results?run={run['run']}").json()["count"] == 1
 
 
 @pytest.mark.parametrize(
@@ -137,15 +166,16 @@ def test_results_are_given_by_page_search_columns_and_several_values(client, ful
     assert second["rows"] == [] and second["count"] == 2
 
 
-@pytest.mark.parametrize(
-    ("path", "where"),
-    [("/results?sort=nothing", "sort 'nothing'"), ("/results?column=x%27--", 'column "x\'--"'), ("/views/9", "view 9"),
-     (f"/results?q={'x' * 300}", "search"), ("/figures/table", "figure 'table'"), ("/figures/figure.gif", "figure.gif"),
-     ("/figures/figure?show=beauty", "show 'beauty'"), ("/figures/figure?y=cubic", "axis y 'cubic'")],
-)  # fmt: skip
-def test_what_is_not_known_is_an_error_before_the_answer_begins(client, full, path, where):
-    answer = client.get(BASE + path)
-    assert answer.status_code == 400 and answer.json()["error"]["where"] == where
+def test_what_is_not_known_is_an_error_before_the_answer_begins(client, full):
+    for path, where in (
+        ("/results?sort=nothing", "sort 'nothing'"), ("/results?column=x%27--", 'column "x\'--"'),
+        ("/views/9", "view 9"),
+        (f"/results?q={'x' * 300}", "search"), ("/figures/table", "figure 'table'"),
+        ("/figures/figure.gif", "figure.gif"), ("/figures/figure?show=beauty", "show 'beauty'"),
+        ("/figures/figure?y=cubic", "axis y 'cubic'"),
+    ):  # fmt: skip
+        answer = client.get(BASE + path)
+        assert answer.status_code == 400 and answer.json()["error"]["where"] == where
 
 
 def test_a_figure_has_the_hash_of_the_rows_that_its_file_has(client, full):

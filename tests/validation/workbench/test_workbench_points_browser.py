@@ -90,7 +90,7 @@ def test_a_suite_of_three_counts_gives_the_time_of_the_command_to_the_last_digit
     until(driver, "location.pathname == '/results'")
     picture(driver, "applications-results")
     table = driver.find_element("css selector", "[aria-label=Results]").text
-    assert "12800" in table and "100.33" in table  # 100.3264 s: docs/blocks/applications.md
+    assert "12,800" in table and "100.33" in table  # 100.3264 s: docs/blocks/applications.md
     rows = desk.queue.tables.rows("SELECT fields FROM details ORDER BY result")
     times = {(one["slave1"], one["predictor"]): one["predicted_s"] for one in (json.loads(row[0]) for row in rows)}
     place = desk.project.folder

@@ -112,7 +112,7 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

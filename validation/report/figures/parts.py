@@ -44,7 +44,7 @@ def parts_of(time_s: float, parts: Mapping[str, float]) -> dict[str, float]:
 
 def parts_figure(groups: Sequence[Group]) -> Figure:
     """Plot horizontal bars relative to the truth of their target; long bars are cut and labelled with their length."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -80,11 +80,11 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
 
 def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
     left, length = 0.0, bar.time_s / truth_s
-    told = dict(bar.parts_s)
-    rest_s = bar.time_s - sum(told.values())
+    by_name = dict(bar.parts_s)
+    rest_s = bar.time_s - sum(by_name.values())
     if rest_s > 1e-9 * bar.time_s:
-        told[OTHERS] = rest_s
-    for name, part_s in told.items():
+        by_name[OTHERS] = rest_s
+    for name, part_s in by_name.items():
         width = min(left + part_s / truth_s, limit) - left
         if width > 0:
             axes.barh(
@@ -98,4 +98,4 @@ def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[s
     text = f"{bar.time_s:.4g} s" + ("" if bar.truth else f", {length:.3g}\N{MULTIPLICATION SIGN}")
     beside = (max(1.0, min(length, limit)), y)  # never overlaps the line of the truth
     axes.annotate(text, beside, xytext=(5, 0), textcoords="offset points", va="center", fontsize=8.5)
-    return set(told)
+    return set(by_name)

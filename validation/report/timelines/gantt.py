@@ -36,7 +36,7 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
         timeline: The recorded iteration.
         clusters: The name of each rank's cluster.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -60,7 +60,7 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
 
 def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     """Return the image, an array of rows x bins x RGBA."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.colors import to_rgb
 
     shares = timeline.shares(_BINS)

@@ -32,7 +32,7 @@ def graph_figure(timed: TimedGraph) -> Figure:
     Args:
         timed: The graph with its times; T_exec is not 0.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -61,7 +61,7 @@ def graph_figure(timed: TimedGraph) -> Figure:
 
 def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
     """Return the image, an array of rows x bins x RGBA."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.colors import to_rgb
 
     shares = _shares(timed)

@@ -83,7 +83,7 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
         note: The answer.
         place: The number of the graph in the page.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.registry import predictor
 
     what = f"{note.target}, by {note.predictor}"

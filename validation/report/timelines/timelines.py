@@ -25,7 +25,7 @@ MOST_TIMELINES = 6
 MOST_WALL_S = 30.0  # longest recording, by a rough estimate
 # Messages that are simulated and recorded per second with few ranks, and the number of ranks that halves this rate.
 _MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250
-_TIME_LIMIT_S = 300.0  # wall time limit of a recording, whatever the estimate was
+_TIME_LIMIT_S = 300.0  # wall time limit of a recording, regardless of the estimate
 _MOST_RANKS = 64  # ranks in the table of a timeline; with more, its rows are clusters
 
 
@@ -115,7 +115,7 @@ def _title_and_caption(timeline: Timeline, case: ReportedTarget, run: ListedRun,
     text += f" Ranks compute for {share_pct:.1f} % of the time, on average."
     text += "" if timeline.iteration is None else " Pale colours: other iterations."
     if run.spec.compute == "measured":
-        text += " Recorded in a run of its own: measured computation varies from run to run."
+        text += " Recorded in a separate run: measured computation varies from run to run."
     return title, text
 
 

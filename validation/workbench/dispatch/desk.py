@@ -8,18 +8,25 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
+from platforms.wording import number_of
 from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.dispatch.readers import Readers
 from validation.workbench.dispatch.reports import Reports
+from validation.workbench.dispatch.webhooks import Webhooks
+from validation.workbench.editing.drafts import KINDS as DRAFTED
+from validation.workbench.editing.drafts import unsaved
 from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
+from validation.workbench.project.shelf import Shelf
 from validation.workbench.project.suite_files import check_files
+from validation.workbench.project.uses import QUEUE, Use, names_file, uses_of
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
@@ -51,6 +58,8 @@ class Desk:
         self.queue = Queue(Tables(project.private / "queue.sqlite"))
         self.dispatcher = Dispatcher(project, self.queue, self.text_of)
         self.reports = Reports(project, self.queue.changes)
+        self.webhooks = Webhooks(project.webhooks, self.queue)
+        self.shelf = Shelf(project, lambda kind, name: kind in DRAFTED and name in unsaved(project, kind))
         self._stopped, self._left = False, 0
         self.closing = False  # the server ends; pages must not wait any more
         self.readers = Readers(project)
@@ -59,6 +68,7 @@ class Desk:
 
     def start(self) -> None:
         """Begin with the runs that wait."""
+        self.webhooks.start()
         self.dispatcher.start()
         self.readers.start()
 
@@ -67,10 +77,12 @@ class Desk:
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
+            self.webhooks.stop()
             self.readers.stop()
             self.reports.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
+            self.shelf.close()
 
     @property
     def left(self) -> int:
@@ -191,6 +203,21 @@ class Desk:
         recorded = [path for what in _RECORDED for path in (self.project.private / what).glob(f"{number}-*.json")]
         for path in (self._queued(number), self.reports.path(number), *recorded):
             path.unlink(missing_ok=True)
+
+    def uses_of(self, kind: str, name: str) -> list[Use]:
+        """Return what names a file of the project: other files, and suites in the queue whose runs wait or run.
+
+        Raises:
+            UserError: There is no such file.
+        """
+        target = self.shelf.path(kind, name)
+        uses = uses_of(self.project, kind, name)
+        for suite in self.queue.suites():
+            many = suite.counts[WAITING] + suite.counts[RUNNING]
+            with suppress(UserError):  # its file is gone
+                if many and names_file(self.text_of(suite.id), self.project.suites, target):
+                    uses.append(Use(QUEUE, f"{suite.id}, {number_of(many, 'run')} of {suite.name} that will fail"))
+        return uses
 
     def shown(self, what: str, run: int) -> dict[str, Any] | None:
         """Return what was recorded of a run; None: it is not recorded.

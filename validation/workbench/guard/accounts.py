@@ -20,6 +20,8 @@ from typing import Any
 from platforms.errors import UserError, known_names, printable
 
 OWNER, EDITOR, VIEWER = ROLES = ("owner", "editor", "viewer")
+ACCESS = "access"  # what entries of the audit list are about that did not change the project
+FEED = "feed"  # kind of a link to the feed of suites that have ended
 READER = "reader"  # role of a session that a link has opened
 MOST_NAME = 40  # characters
 LEAST_PASSWORD, MOST_PASSWORD = 8, 200  # characters
@@ -81,6 +83,9 @@ class Accounts:
         self._hashing = threading.Lock()  # one at a time: each needs 19 MiB
         for statement in _SCHEMA.split(";\n"):
             self._do(statement)
+        if "about" not in {row["name"] for row in self._do("PRAGMA table_info(audit)")}:  # of an earlier version
+            self._do("ALTER TABLE audit ADD COLUMN about TEXT NOT NULL DEFAULT ''")
+            self._do("UPDATE audit SET about = ?", ACCESS)  # it is not known what they are about
 
     def close(self) -> None:
         """Close the file."""
@@ -209,14 +214,20 @@ class Accounts:
 
     def follow(self, key: str, address: str) -> tuple[str, str, int] | None:
         """Begin the session of a link; return its id, and what the link shows: the kind and the number."""
-        row = self._do("SELECT id, kind, number FROM links WHERE key = ?", _hash(key)).fetchone()
+        query = "SELECT id, kind, number FROM links WHERE key = ? AND kind != ?"
+        row = self._do(query, _hash(key), FEED).fetchone()
         return None if row is None else (self.begin(READER, address, link=row["id"]), row["kind"], row["number"])
 
-    def record(self, who: str, address: str, what: str) -> None:
-        """Write down what somebody has done."""
+    def is_feed(self, key: str) -> bool:
+        """Return whether a key is that of a link to the feed."""
+        return self._do("SELECT 1 FROM links WHERE key = ? AND kind = ?", _hash(key), FEED).fetchone() is not None
+
+    def record(self, who: str, address: str, what: str, about: str = "") -> None:
+        """Write down what somebody has done; ``about`` is ACCESS where it did not change the project."""
         last = self._do(
-            "INSERT INTO audit (at_s, who, address, what) VALUES (?, ?, ?, ?)", time.time(), who, address, what
-        ).lastrowid
+            "INSERT INTO audit (at_s, who, address, what, about) VALUES (?, ?, ?, ?, ?)", time.time(), who, address,
+            what, about,
+        ).lastrowid  # fmt: skip
         self._do("DELETE FROM audit WHERE id <= ?", (last or 0) - MOST_AUDITED)
 
     def audited(self, *, offset: int = 0, limit: int = 100) -> list[sqlite3.Row]:
@@ -227,6 +238,15 @@ class Accounts:
     def count_audited(self) -> int:
         """Return the number of entries of the audit list."""
         return int(self._do("SELECT count(*) FROM audit").fetchone()[0])
+
+    def changes(self, *, offset: int = 0, limit: int = 100) -> list[sqlite3.Row]:
+        """Return the entries that are about the project, without addresses, the latest first."""
+        query = "SELECT at_s, who, what FROM audit WHERE about != ? ORDER BY id DESC LIMIT ? OFFSET ?"
+        return self._do(query, ACCESS, limit, offset).fetchall()
+
+    def count_changes(self) -> int:
+        """Return the number of entries that are about the project."""
+        return int(self._do("SELECT count(*) FROM audit WHERE about != ?", ACCESS).fetchone()[0])
 
     def _do(self, query: str, *values: Any) -> sqlite3.Cursor:
         with self._lock:

@@ -37,7 +37,7 @@ _HEADERS = {
 }
 
 
-OPEN = ("/login", "/share/", "/static/")  # pages for those who are not logged in
+OPEN = ("/login", "/share/", "/feed/", "/static/")  # pages for those who are not logged in
 API = "/api/"  # for scripts
 STREAM = "/queue/events"
 

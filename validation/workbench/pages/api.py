@@ -14,12 +14,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from platforms.errors import UserError
-from validation.workbench.pages import api_results
+from validation.workbench.pages import api_files, api_results
 from validation.workbench.pages.bodies import body_of, text_in
 from validation.workbench.pages.figures import KINDS, MADE
+from validation.workbench.pages.files import ACTIONS as FILE_ACTIONS
 from validation.workbench.pages.queue import ACTIONS, RUNS, do, own_suite, remove_suite
 from validation.workbench.pages.saving import saved_and_queued
 from validation.workbench.project.platform_files import listed, located
+from validation.workbench.project.uses import KINDS as FILE_KINDS
 from validation.workbench.queue.results import FILTERS, number_in
 from validation.workbench.queue.suites import STATES, Suite
 from validation.workbench.web.answers import desk_of, suites_of
@@ -46,7 +48,8 @@ async def count(request: Request) -> Response:
     """Count the runs of a suite, and say what it costs and which predictions are refused, before it is queued."""
     text = text_in(await body_of(request), "text")
     counted = await in_lane(request, partial(desk_of(request).count, text))
-    return JSONResponse({"runs": counted.runs, "predictions": counted.predictions, "plan": list(counted.plan)})
+    size = {"runs": counted.runs, "predictions": counted.predictions}
+    return JSONResponse({**size, "plan": list(counted.plan), "estimate": counted.estimate})
 
 
 async def add(request: Request) -> Response:
@@ -81,7 +84,8 @@ def runs(request: Request) -> Response:
     at = number_in(request.query_params, "page") or 1
     listed_runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     keys = ("number", "platform", "network", "app", "class", "ranks", "mapping", "efficiency", "state", "reason")
-    return JSONResponse({"page": at, "runs": [{key: run[key] for key in keys} for run in listed_runs]})
+    described_runs = [{"run": run["id"], **{key: run[key] for key in keys}} for run in listed_runs]
+    return JSONResponse({"page": at, "runs": described_runs})
 
 
 async def act(request: Request) -> Response:
@@ -127,10 +131,20 @@ ENDPOINTS = (
     Endpoint("/suites", "GET", suites, ("suites",)),
     Endpoint("/suites", "POST", add, _OF_SUITE, 201,
              {"name": "string", "text": "string", "user": "string", "replace": "boolean"}, ("name", "text")),
-    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan"), 200, {"text": "string"}, ("text",)),
+    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan", "estimate"), 200, {"text": "string"},
+             ("text",)),
     Endpoint("/suites/{number:int}", "GET", suite, _OF_SUITE),
     Endpoint("/suites/{number:int}/runs", "GET", runs, ("page", "runs"), query=("state", "page")),
     Endpoint("/suites/{number:int}/{action}", "POST", act, (), 200, {}),
+    Endpoint("/suites/{number:int}/runs/{run:int}/log", "GET", api_files.log, ("run", "log")),
+    Endpoint("/places", "GET", api_files.places, ("places", "trouble")),
+    Endpoint("/ends", "GET", api_files.ends, ("ends",)),
+    Endpoint("/files/{kind}", "GET", api_files.files, ("files",)),
+    Endpoint("/files/{kind}/{name}", "GET", api_files.file, ("name", "tags", "archived", "text", "used_by")),
+    Endpoint("/files/{kind}/{name}/{action}", "POST", api_files.act, ("kind", "name", "action"), 200,
+             {"to": "string", "tags": "string", "although": "boolean"}),
+    Endpoint("/history", "GET", api_files.changes, ("page", "pages", "changes", "removed"), query=("page",)),
+    Endpoint("/history/{number:int}/undo", "POST", api_files.undo, ("kind", "name"), 200, {}),
     Endpoint("/results", "GET", api_results.results, ("count", "columns", "rows"), query=(*_VIEW, "sort", "page")),
     Endpoint("/results/{number:int}", "GET", api_results.result, ("id", "run", "suite", "fields")),
     Endpoint("/views", "GET", api_results.saved_views, ("views",)),
@@ -178,6 +192,8 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         choices = {"action": [*ACTIONS, "remove"], "kind": list(KINDS)}
         if endpoint.path.startswith("/figures"):
             choices["name"] = list(MADE)
+        if endpoint.path.startswith("/files"):
+            choices = {"action": list(FILE_ACTIONS), "kind": list(FILE_KINDS)}
         if parameter["name"] in choices:
             parameter["schema"]["enum"] = choices[parameter["name"]]
     several = {"type": "array", "items": {"type": "string"}}

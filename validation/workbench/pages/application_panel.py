@@ -14,6 +14,7 @@ from platforms.errors import UserError
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import POWER_RULES
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.pages.files import hidden
 from validation.workbench.pages.saving import save_and_queue
 from validation.workbench.project.application_suites import (
     FAILURE_RATE,
@@ -176,10 +177,13 @@ def _panel(
     desk = desk_of(request)
     project = desk.project
     described = _described(desk, form)
-    systems = [entry for entry in listed(project) if not entry.name.endswith(".xml")]
-    known = _applications(project)
+    archived = hidden(request, "platforms") - set(form.systems)
+    systems = [e for e in listed(project) if not e.name.endswith(".xml") and e.name not in archived]
+    known = [name for name in _applications(project)
+             if name not in hidden(request, "applications") or name in form.applications]  # fmt: skip
     shown = {"seen": stamp_of(project, form.name), "taken": False, **(given or {})}
-    suites = [name for name in names(project) if is_suite_of_applications(project, name)]
+    left_out = hidden(request, "suites") - {f"{form.name}.toml"}
+    suites = [n for n in names(project) if f"{n}.toml" not in left_out and is_suite_of_applications(project, n)]
     return page(
         request, "application_panel.html", status=status, applications=known, systems=systems, lists=LISTS,
         missing=[name for name in form.applications if name not in known],

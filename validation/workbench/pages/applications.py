@@ -23,9 +23,10 @@ from validation.workbench.editing.reading import read_places
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import answer, checked_soon, draft_fields, sentence, sound_values
+from validation.workbench.pages.files import shown_items
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "applications"
@@ -57,10 +58,12 @@ async def begin(request: Request) -> Response:
 def _list(request: Request, given: Mapping[str, str] | None = None, error: str = "", status: int = 200) -> Response:
     project = desk_of(request).project
     unsaved = drafts.unsaved(project, KIND)
-    saved = [path.name for path in sorted(project.applications.glob("*.toml")) if path.is_file()]
-    names = sorted({*saved, *unsaved})
-    return page(request, "applications.html", status=status, names=names, unsaved=unsaved, examples=EXAMPLE_FILES,
-                given=given or {}, error=error)  # fmt: skip
+    shown = shown_items(request, KIND)
+    by_name = {item.name: item for item in shown["items"]}
+    new = {name for name in unsaved if not (project.applications / name).is_file()}
+    names = sorted({*by_name, *(() if shown["archived"] or shown["tag"] else new)})
+    return page(request, "applications.html", status=status, names=names, by_name=by_name, unsaved=unsaved,
+                examples=EXAMPLE_FILES, given=given or {}, error=error, **shown)  # fmt: skip
 
 
 def show(request: Request) -> Response:
@@ -77,7 +80,7 @@ async def change(request: Request) -> Response:
 def download(request: Request) -> Response:
     """Answer with the draft as a file."""
     draft = Draft(desk_of(request).project, KIND, request.path_params["name"])
-    headers = {"content-disposition": f'attachment; filename="{draft.name}"'}
+    headers = saved_as(draft.name)
     return Response(draft.version.text, media_type="application/toml", headers=headers)
 
 

@@ -6,7 +6,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from validation.workbench.guard.accounts import OWNER, Accounts
+from validation.workbench.guard.accounts import ACCESS, OWNER, Accounts
 from validation.workbench.guard.guard import address_of
 from validation.workbench.guard.limits import Limits, Refused
 from validation.workbench.guard.tokens import Tokens
@@ -41,10 +41,10 @@ async def enter(request: Request) -> Response:
         session = accounts.begin(OWNER, address) if tokens.may_access(secret.strip()) else None
     if session is None:
         limits.fail(address)
-        accounts.record(name or "without an account", address, "failed to log in")
+        accounts.record(name or "without an account", address, "failed to log in", ACCESS)
         what = "name or password" if name else "token"
         return _form(request, place, f"{what}: wrong. Type it again, or ask who started the server.", 403)
-    accounts.record(name or "who has the token", address, "logged in")
+    accounts.record(name or "who has the token", address, "logged in", ACCESS)
     request.state.cookie(session)
     return moved(place)
 
@@ -60,9 +60,9 @@ async def leave(request: Request) -> Response:
     person, accounts = person_of(request), request.app.state.accounts
     if fields.get("others"):
         ended = accounts.end_others(person)
-        record(request, f"ended {ended} other sessions")
+        record(request, f"ended {ended} other sessions", ACCESS)
         return moved("/access")
-    record(request, "logged out")
+    record(request, "logged out", ACCESS)
     accounts.end(person.number)
     request.state.cookie("")
     return moved("/login")

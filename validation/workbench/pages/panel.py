@@ -17,6 +17,7 @@ from platforms.errors import UserError
 from platforms.grids.network import network_names
 from platforms.model.placement import MAPPINGS
 from predictor.registry import PREDICTORS
+from validation.workbench.pages.files import hidden
 from validation.workbench.pages.saving import save_and_queue
 from validation.workbench.project.own_programs import KEYS, program_files
 from validation.workbench.project.platform_files import listed
@@ -123,11 +124,19 @@ def _panel(
 ) -> Response:  # fmt: skip
     project = desk_of(request).project
     context = _counted(request, form) if counted and not error else {"counted": None, "wrong": ""}
-    entries = listed(project)
-    named = [entry.name for entry in entries]
+    named = [entry.name for entry in listed(project)]
+    entries = [entry for entry in listed(project)
+               if entry.name not in hidden(request, "platforms") or entry.name in form.platforms]  # fmt: skip
     known = {choice.key: set(choice.known) for choice in _choices()}
     unlisted = {key: [name for name in form.lists.get(key, ()) if name not in known[key]] for key in LISTS}
     shown = {"seen": stamp_of(project, form.name), "taken": False, **(given or {})}
     return page(request, "panel.html", status=status, form=form, entries=entries, choices=_choices(),
-                unlisted=unlisted, missing=[name for name in form.platforms if name not in named], saved=names(project),
-                programs=program_files(project), error=error, given=shown, **context)  # fmt: skip
+                unlisted=unlisted, missing=[name for name in form.platforms if name not in named],
+                saved=_saved(request, form), programs=program_files(project), error=error, given=shown,
+                **context)  # fmt: skip
+
+
+def _saved(request: Request, form: SuiteForm) -> list[str]:
+    """Return the names of the suites that may be opened: those in the archive are left out."""
+    archived = hidden(request, "suites")
+    return [name for name in names(desk_of(request).project) if f"{name}.toml" not in archived or name == form.name]

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
-from validation.workbench.guard.accounts import OWNER, Accounts
+from validation.workbench.guard.accounts import ACCESS, OWNER, Accounts
 from validation.workbench.queue.results import PAGE, number_in
-from validation.workbench.web.answers import moved, page, person_of, record
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
 
 
@@ -18,6 +18,7 @@ def show(request: Request) -> Response:
     at = number_in(request.query_params, "page") or 1
     return page(
         request, "access.html", users=accounts.users(), sessions=accounts.sessions(), links=accounts.links(),
+        webhooks=desk_of(request).webhooks.latest(),
         audited=accounts.audited(offset=(at - 1) * PAGE, limit=PAGE), at=at,
         pages=max(1, -(-accounts.count_audited() // PAGE)),
     )  # fmt: skip
@@ -32,10 +33,10 @@ async def act(request: Request) -> Response:
         raise UserError(f"action {action!r}", "no such action", "Use the buttons of the page")
     if action == "end":
         accounts.end(number)
-        record(request, f"ended session {number}")
+        record(request, f"ended session {number}", ACCESS)
     else:
         accounts.take_back(number)
-        record(request, f"took back link {number}")
+        record(request, f"took back link {number}", ACCESS)
     return moved("/access")
 
 

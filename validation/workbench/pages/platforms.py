@@ -12,6 +12,7 @@ from platforms.errors import UserError
 from platforms.grids.network import network_names
 from validation.workbench.editing.drafts import unsaved
 from validation.workbench.guard.limits import MOST_UPLOADS_EACH, Limits
+from validation.workbench.pages.files import shown_items
 from validation.workbench.project.platform_files import (
     MOST_CLUSTERS,
     MOST_UPLOAD_BYTES,
@@ -25,7 +26,7 @@ from validation.workbench.project.platform_files import (
     listed,
     located,
 )
-from validation.workbench.web.answers import desk_of, moved, page, person_of, record
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record, saved_as
 from validation.workbench.web.forms import posted, texts
 from validation.workbench.web.lanes import in_lane
 
@@ -36,8 +37,8 @@ _SPEEDS = ("40", "50", "60", "70")  # Gflop/s: those of the HCF paper, as a star
 def show_list(request: Request) -> Response:
     """Answer with the list of platforms."""
     entries = listed(desk_of(request).project)
-    return page(request, "platforms.html", files=[e for e in entries if e.is_file],
-                scenarios=[e for e in entries if not e.is_file],
+    return page(request, "platforms.html", kinds={entry.name: entry.kind for entry in entries},
+                **shown_items(request, "platforms"), scenarios=[e for e in entries if not e.is_file],
                 unsaved=unsaved(desk_of(request).project, "platforms"), most_mb=MOST_UPLOAD_BYTES >> 20)  # fmt: skip
 
 
@@ -63,7 +64,7 @@ def download(request: Request) -> Response:
     desk, name, kind = desk_of(request), request.path_params["name"], request.path_params["kind"]
     place = located(desk.project, name)
     stem = name.rpartition(".")[0] or name
-    headers = {"content-disposition": f'attachment; filename="{stem}.{kind}"'}
+    headers = saved_as(f"{stem}.{kind}")
     if kind == "toml" and name.endswith(".toml"):
         with open(place, encoding="utf-8") as file:
             return Response(file.read(), media_type="application/toml", headers=headers)

@@ -20,7 +20,7 @@ from validation.workbench.guard.limits import MOST_STREAMS, MOST_STREAMS_EACH, L
 from validation.workbench.queue.logs import log_of, runs_with_logs
 from validation.workbench.queue.points import is_of_applications
 from validation.workbench.queue.suites import RUNNING, STATES, WAITING, Suite
-from validation.workbench.web.answers import desk_of, moved, page, person_of, record
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record, saved_as
 from validation.workbench.web.forms import posted
 
 RUNS = 100  # of a page
@@ -109,7 +109,7 @@ def _report(desk: Desk, number: int) -> tuple[float, int] | None:
 def show_log(request: Request) -> Response:
     """Answer with the log of a run as plain text, for who queued the suite and for owners."""
     number, text = log_of_run(request)
-    headers = {"content-disposition": f'inline; filename="run-{number}.txt"'}
+    headers = saved_as(f"run-{number}.txt", shown=True)
     return Response(text, media_type="text/plain", headers=headers)
 
 
@@ -142,7 +142,7 @@ def suite_file(request: Request) -> Response:
     """Answer with the file of a suite as it was queued."""
     desk = desk_of(request)
     suite = desk.queue.suite(request.path_params["number"])
-    headers = {"content-disposition": f'attachment; filename="{suite.name}.toml"'}
+    headers = saved_as(f"{suite.name}.toml")
     return Response(desk.text_of(suite.id), media_type="application/toml", headers=headers)
 
 

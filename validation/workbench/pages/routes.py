@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib import resources
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,9 @@ from validation.workbench.pages import (
     comparison,
     downloads,
     entering,
+    feed,
     figures,
+    files,
     panel,
     people,
     platforms,
@@ -44,6 +46,8 @@ ROUTES: list[BaseRoute] = [
     Route("/share/{key}", sharing.follow),
     Route("/access", people.show),
     Route("/access/{action}", people.act, methods=["POST"]),
+    Route("/feed", feed.make, methods=["POST"]),
+    Route("/feed/{key}.atom", feed.show),
     Route("/links", sharing.make, methods=["POST"]),
     Route("/platforms", platforms.show_list),
     Route("/platforms/new", laned(platforms.show_form)),
@@ -66,6 +70,11 @@ ROUTES: list[BaseRoute] = [
     Route("/applications/{name}", applications.change, methods=["POST"]),
     Route("/applications/{name}/draft.toml", applications.download),
     Route("/applications/{name}/run", laned(applications.show_run)),
+    Route("/suites", files.show_suites),
+    Route("/files/{kind}/{name}", files.show_file),
+    Route("/files/{kind}/{name}/{action}", files.act, methods=["POST"]),
+    Route("/history", files.show_history),
+    Route("/history/{number:int}/undo", files.undo, methods=["POST"]),
     Route("/panel", laned(panel.show)),
     Route("/panel", panel.queue, methods=["POST"]),
     Route("/panel/part", laned(panel.look)),
@@ -103,5 +112,5 @@ ROUTES: list[BaseRoute] = [
     Route("/results/{number:int}/graph", timeline.record_graph, methods=["POST"]),
     Route("/timeline.js", timeline.script),
     *api.ROUTES,
-    Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),
+    Mount("/static", StaticFiles(directory=str(resources.files("validation.workbench.web") / "static"))),
 ]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
-from validation.workbench.guard.accounts import READER, Accounts, Person
+from validation.workbench.guard.accounts import ACCESS, READER, Accounts, Person
 from validation.workbench.guard.guard import STREAM, address_of
 from validation.workbench.queue.results import one_result
 from validation.workbench.web.answers import desk_of, moved, page, person_of, record
@@ -42,7 +42,7 @@ async def make(request: Request) -> Response:
         one_result(desk.queue.tables, number)
     accounts: Accounts = request.app.state.accounts
     key = accounts.make_link(kind, number, person_of(request).name)
-    record(request, f"made a link to read {kind} {number}")
+    record(request, f"made a link to read {kind} {number}", ACCESS)
     link = f"{request.url.scheme}://{request.headers['host']}/share/{key}"
     return page(request, "link.html", link=link, kind=kind, number=number, back=place_of(kind, number))
 

@@ -26,7 +26,7 @@ from validation.workbench.pages import editor
 from validation.workbench.pages.editor import sound_values
 from validation.workbench.pages.system_page import COUNT, KEPT, SET, check_draft, system_page
 from validation.workbench.project.numbers import number_text
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "platforms"
@@ -70,7 +70,7 @@ def download(request: Request) -> Response:
     """Answer with the draft as a file, as TOML or as XML."""
     desk = desk_of(request)
     draft, kind = Draft(desk.project, KIND, request.path_params["name"]), request.path_params["kind"]
-    headers = {"content-disposition": f'attachment; filename="{draft.name.rpartition(".")[0]}.{kind}"'}
+    headers = saved_as(f"{draft.name.rpartition('.')[0]}.{kind}")
     if kind == "toml":
         return Response(draft.version.text, media_type="application/toml", headers=headers)
     if kind == "xml":

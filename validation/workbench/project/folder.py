@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder
 from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
-MOST_NAME = 60
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_+-]{{0,{MOST_NAME - 1}}}")
+MOST_NAME, _MOST_NAME_BYTES = 60, 200  # characters, and bytes as UTF-8: file systems allow 255 with what is added
 _SECRET = "secret"
 
 
@@ -27,6 +26,7 @@ class Project:
     scheduler: tuple[str, ...] | None = None  # a Dask scheduler's address and certificates; None: this computer
     jobs: int = 1  # runs at a time on this computer
     allow_programs: bool = False  # suites may name code of the user
+    webhooks: tuple[str, ...] = ()  # addresses that get a message when a suite ends
 
     @property
     def platforms(self) -> Path:
@@ -76,7 +76,7 @@ class Project:
 
 def open_project(
     folder: str | Path, store: str | None = None, *, scheduler: tuple[str, ...] | None = None, jobs: int = 1,
-    allow_programs: bool = False,
+    allow_programs: bool = False, webhooks: tuple[str, ...] = (),
 ) -> Project:  # fmt: skip
     """Return the project in a folder; the folder and its parts are made where they are missing.
 
@@ -86,6 +86,7 @@ def open_project(
         scheduler: Address of a Dask scheduler, and the names of the files of its certificates.
         jobs: Number of runs at a time.
         allow_programs: Suites may name code of the user.
+        webhooks: Addresses that get a message when a suite ends.
 
     Raises:
         UserError: The folder or that of the store cannot be made or written.
@@ -94,7 +95,7 @@ def open_project(
     kept = cache_folder() / "store" if store is None else usable_folder("--store", store).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
-        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
+        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs, webhooks)
         for part in (made.platforms, made.suites, made.applications):
             part.mkdir(exist_ok=True)
         made.private.mkdir(mode=0o700, exist_ok=True)
@@ -110,14 +111,27 @@ def checked_name(text: str, what: str) -> str:
     """Return a name that a user gave to a file, without surrounding blanks.
 
     Raises:
-        UserError: The name is empty or too long, or has other characters than letters, digits, ``+``, ``-`` and ``_``.
+        UserError: The name is empty or too long, or has other characters than letters and digits of any script, ``+``,
+            ``-`` and ``_``.
     """
-    name = text.strip()
-    if _NAME.fullmatch(name) is None:
-        shown = repr(name) if name else "no name"
+    name = unicodedata.normalize("NFC", text.strip())
+    if not _is_plain(name):
+        shown = repr(printable(name)[: 2 * MOST_NAME]) if name else "no name"
         remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
         raise UserError(what, f"{shown} cannot be the name of a file", remedy)
     return name
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name has letters with their marks and digits of any script, ``+``, ``-`` and ``_`` alone.
+
+    >>> [_is_plain(name) for name in ("żółć", "नमस्ते", "a.b", "../x", "-a", "a\u202eb", "")]
+    [True, True, False, False, False, False, False]
+    """
+    if not 0 < len(name) <= MOST_NAME or len(name.encode("utf-8", "surrogatepass")) > _MOST_NAME_BYTES:
+        return False
+    kinds = [unicodedata.category(letter)[0] for letter in name]
+    return kinds[0] in "LN" and all(kind in "LMN" or letter in "_+-" for kind, letter in zip(kinds, name, strict=True))
 
 
 def place_within(folder: Path, name: str) -> Path:
@@ -142,7 +156,7 @@ def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:
         UserError: There is no such file, its name is not plain, or it is a link that leads elsewhere.
     """
     path = folder / name
-    plain = _NAME.fullmatch(path.stem) is not None and path.suffix in endings and path.name == name
+    plain = _is_plain(path.stem) and path.suffix in endings and path.name == name
     if not plain or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"file {name!r}", f"not in the folder {folder.name}", "Choose one from the list")
     return path

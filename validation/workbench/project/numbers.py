@@ -17,6 +17,8 @@ def number_text(value: float | None, digits: int = DIGITS) -> str:
     ('12,800', '2e10', '0.041', '1.2346e6')
     >>> number_text(2.5e-06), number_text(-3.0), number_text(1234567), number_text(1500.0)
     ('2.5e-6', '-3', '1,234,567', '1,500')
+    >>> number_text(1020.4, 3), number_text(123456.7)
+    ('1,020', '123,457')
     """
     if value is None:
         return UNKNOWN
@@ -28,6 +30,8 @@ def number_text(value: float | None, digits: int = DIGITS) -> str:
             if abs(value) < 1 << 53 and float(short) == value and len(short) < len(str(value)) - 2:
                 return short
         return f"{value:,}"
+    if 10.0**digits <= abs(value) < 1e6:
+        return f"{value:,.0f}"
     return exponent(f"{value:,.{digits}g}")
 
 

@@ -29,7 +29,7 @@ _FORM = ("scenarios", "platforms", *LISTS, *COUNTS)
 _FLAG = re.compile(r"-D\w+(=[\w.+-]*)?|-O\w*|-l[\w+-]+|-std=[\w+]+", re.ASCII)
 _CODE = (".so", ".py", ".cpp", ".cc", ".cxx", ".c++", ".C")
 
-_saving = threading.Lock()  # of all suites: nobody writes between the look at a file and its change
+SAVING = threading.Lock()  # of all suites: nobody writes between the look at a file and its change
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def save(project: Project, name: str, text: str, seen: str | None = None) -> str
     """
     name = checked_name(name, "name of the suite")
     path = place_within(project.suites, f"{name}{ENDING}")
-    with _saving:
+    with SAVING:
         now = stamp_of(project, name)
         if seen is not None and now not in ("", seen) and path.read_bytes() != text.encode():
             problem = "it was changed meanwhile" if seen else "there is a suite of this name already"

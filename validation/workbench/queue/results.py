@@ -22,7 +22,7 @@ STATE = "state"
 FILTERS = ("platform", "app", "class", "ranks", "mapping", "predictor", STATE)
 VALUE = "v:"  # before the name of a label, a variable, the policy or the power rule
 MOST_CHOICES = 200  # of a filter
-MOST_TEXT = 200  # characters of a search
+MOST_TEXT, MOST_WORDS = 200, 12  # characters and words of a search
 MOST_MARKS = 500
 MOST_SHOWN = 60  # columns
 _STEP = 500  # results that are read at a time
@@ -59,6 +59,7 @@ class ResultsView:
     shown: tuple[str, ...] = ()  # columns; empty: the usual ones
     marks: tuple[int, ...] = ()  # numbers of results that somebody has marked
     only_marked: bool = False  # no others
+    found: str = ""  # what a search has found, as a list of numbers in JSON; it takes the place of the text
 
     @staticmethod
     def of(query: Mapping[str, str], columns: Sequence[str] = COLUMNS) -> ResultsView:
@@ -182,8 +183,12 @@ class ResultsView:
     def facets(self, tables: Tables) -> dict[str, list[Choice]]:
         """Return the values that each filter can have, each with the number of results that it would leave."""
         by_key = {}
+        view = self
+        if self.text:  # which is searched for once, and not for each filter
+            every = ResultsView(self.suite, self.other, text=self.text)
+            view = replace(self, text="", found=json.dumps(every._ordered_ids(tables)))
         for key in self.filter_keys:
-            where, values = replace(self, filters=tuple(pair for pair in self.filters if pair[0] != key))._where()
+            where, values = replace(view, filters=tuple(pair for pair in self.filters if pair[0] != key))._where()
             source, value = self._source({*self._filtering, key}), self._sql(key)
             query = (
                 f"SELECT CAST({value} AS TEXT) AS value, count(*) AS many FROM {source} {where}"
@@ -216,6 +221,9 @@ class ResultsView:
         for word in self.text.split():
             parts.append(f"{_TEXT} LIKE ? ESCAPE '\\'")
             values.append(f"%{_literal(word)}%")
+        if self.found:
+            parts.append("results.id IN (SELECT value FROM json_each(?))")
+            values.append(self.found)
         if self.run is not None:
             parts.append("results.run = ?")
             values.append(self.run)
@@ -278,6 +286,8 @@ def common_values(query: Mapping[str, str], columns: Sequence[str], filter_keys:
     text = " ".join(query.get("q", "").replace("\0", " ").split())
     if len(text) > MOST_TEXT:
         raise UserError("search", f"it has {len(text):,} characters", f"Give at most {MOST_TEXT}")
+    if len(text.split()) > MOST_WORDS:
+        raise UserError("search", f"it has {len(text.split())} words", f"Give at most {MOST_WORDS}")
     marks = [number_in({"mark": mark}, "mark") for mark in dict.fromkeys(values_in(query, "mark"))]
     if len(marks) > MOST_MARKS:
         raise UserError("marks", f"{len(marks):,} results are marked", f"Mark at most {MOST_MARKS}")

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 from starlette.requests import Request
@@ -69,11 +70,21 @@ def suites_of(request: Request) -> list[Suite]:
     return [suite for suite in desk_of(request).queue.suites() if link is None or ("suite", suite.id) == link]
 
 
-def record(request: Request, what: str) -> None:
-    """Write down in the audit list what somebody has done."""
+def record(request: Request, what: str, about: str = "") -> None:
+    """Write down in the audit list what somebody has done; ``about`` as in ``Accounts.record``."""
     accounts: Accounts = request.app.state.accounts
     person = person_of(request)
-    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what)
+    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what, about)
+
+
+def saved_as(name: str, *, shown: bool = False) -> dict[str, str]:
+    """Return the header that gives an answer the name of a file, in any script (RFC 6266).
+
+    Args:
+        name: The name.
+        shown: The browser shows the file instead of saving it.
+    """
+    return {"content-disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 def moved(place: str) -> RedirectResponse:

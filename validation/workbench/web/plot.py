@@ -55,7 +55,7 @@ class Drawing:
     @property
     def named(self) -> list[Curve]:
         """The curves whose names stand beside their ends: of many, the legend alone would be a long search."""
-        joined = [curve for curve in self.curves if curve.joined and curve.marks]
+        joined = [curve for curve in self.curves if curve.joined and not curve.stairs and curve.marks]
         return joined if len(joined) in _LABELLED else []
 
     @property

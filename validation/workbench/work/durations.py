@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import platform
 import sqlite3
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ _STEADY = 5  # iterations that a steady run takes at least
 _BUSY_S = 5.0
 _SCHEMA = """CREATE TABLE IF NOT EXISTS steps (
     id INTEGER PRIMARY KEY, host TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, size TEXT NOT NULL,
-    ranks INTEGER NOT NULL, amount REAL NOT NULL, wall_s REAL NOT NULL, at_s REAL NOT NULL
+    ranks INTEGER NOT NULL, amount REAL NOT NULL, wall_s REAL NOT NULL
 )"""
 
 
@@ -80,13 +79,12 @@ def _messages(problem: Problem, ranks: int) -> float:
 def keep(store: Path, steps: Iterable[tuple[Step, float]]) -> None:
     """Write down how long steps took; what cannot be written is not kept, because only estimates need it."""
     rows = [
-        (platform.node(), step.kind, step.name, step.size, step.ranks, step.amount, wall_s, time.time())
-        for step, wall_s in steps
+        (platform.node(), step.kind, step.name, step.size, step.ranks, step.amount, wall_s) for step, wall_s in steps
     ]
     with suppress(sqlite3.Error), closing(_opened(store)) as connection, connection:
         connection.execute(_SCHEMA)
         connection.executemany(
-            "INSERT INTO steps (host, kind, name, size, ranks, amount, wall_s, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO steps (host, kind, name, size, ranks, amount, wall_s) VALUES (?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
         connection.execute("DELETE FROM steps WHERE id <= (SELECT max(id) FROM steps) - ?", (MOST_KEPT,))

@@ -15,8 +15,8 @@ typedef struct realmpi_barrier *sg_bar_t;
 /* Seconds of a clock that never goes back; clocks of different hosts have nothing in common. */
 double simgrid_get_clock(void);
 
-/* The rank has done, or will do, so many operations.  Libraries that hold ranks up until a node of another speed would
- * have done them define pace_operations(). */
+/* The rank has done, or will do, this number of operations.  Libraries that hold ranks up until a node of another speed
+ * would have done them define pace_operations(). */
 void smpi_execute_flops_benched(double flops);
 void smpi_execute_flops(double flops);
 

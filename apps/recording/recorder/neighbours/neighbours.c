@@ -1,11 +1,11 @@
-/* Graph topologies and neighbourhood collectives, which SimGrid 3.32 lacks: the graphs are kept in graphs.c, and a
- * collective is a receive from each source and a send to each destination, all at once, by calls that are recorded like
- * the program's. */
+/* Graph topologies and neighbourhood collectives, which SimGrid 3.32 lacks: graphs.c stores the graphs, and a
+ * collective posts a receive from each source and a send to each destination at once, by calls that are recorded like
+ * those of the program. */
 #include "../graphs.h"
 
 #include <stdlib.h>
 
-enum { TAG = 0x3ff00000 }; /* of the messages; those of a Cartesian communicator have different tags by direction */
+enum { TAG = 0x3ff00000 }; /* of the messages; on Cartesian communicators, tags differ by direction */
 
 static Graph *known_graph(MPI_Comm comm, const char *call)
 {
@@ -23,7 +23,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int nsources, const int *sourc
 {
   (void)info, (void)reorder;
   int result = MPI_Comm_dup(comm, made);
-  graph_freed(*made); /* the copy's graph is this one */
+  graph_freed(*made); /* replaces the copied graph */
   add_graph((Graph){.comm = *made, .kind = MPI_DIST_GRAPH, .weighted = source_weights != MPI_UNWEIGHTED,
                     .nsources = nsources, .ndestinations = ndestinations, .sources = list_of(sources, nsources),
                     .source_weights = list_of(source_weights, nsources),
@@ -32,7 +32,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int nsources, const int *sourc
   return result;
 }
 
-/* Collects the edges that all ranks have given, as (source, destination, weight). */
+/* Gathers the edges of all ranks as (source, destination, weight). */
 static int *all_edges(MPI_Comm comm, const int *own, int count, int *total)
 {
   int size;
@@ -99,7 +99,7 @@ int MPI_Graph_create(MPI_Comm comm, int nnodes, const int *index, const int *edg
   return result;
 }
 
-/* --- asking for graphs --- */
+/* --- queries --- */
 
 static void give(int *to, const int *items, int count, int most)
 {
@@ -193,7 +193,7 @@ typedef struct {
   const MPI_Aint *places;
   MPI_Datatype type;
   const MPI_Datatype *types;
-  bool same; /* all blocks are the first */
+  bool same; /* the first block is used for all */
 } Blocks;
 
 static void *block(const Blocks *b, int i)
@@ -212,7 +212,7 @@ static int exchange(Blocks sent, Blocks received, MPI_Comm comm, const char *cal
   if (!known)
     cart = cartesian(comm, call);
   const Graph *g = known ? known : &cart;
-  bool directed = g->kind == MPI_CART; /* what goes to the one after comes from the one before, also between two ranks */
+  bool directed = g->kind == MPI_CART; /* sent to the next one: received from the one before, even if both are one rank */
   int n = 0, result = MPI_SUCCESS;
   MPI_Request *requests = malloc(((size_t)g->nsources + (size_t)g->ndestinations + 1) * sizeof(MPI_Request));
   if (!requests)

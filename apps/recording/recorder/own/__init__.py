@@ -1,1 +1,1 @@
-"""State of the process that each rank has for itself, and what a program asks for besides files: an add-on."""
+"""Process state that each rank has to itself, and inputs of a program other than files: an add-on."""

@@ -1,6 +1,7 @@
-/* Static constructors of the program run before its calls can be bound to the recorder (attach.c), when the loader opens
- * it.  SimGrid opens a copy of the program for each rank: the copy is changed so that the loader runs none of them, and
- * they are run when the calls are bound.  What they ask for is then noted, and given per rank, as in the program itself. */
+/* Static constructors of the program run before its calls can be bound to the recorder (attach.c), when the loader
+ * opens it.  SimGrid opens a copy of the program for each rank.  The copy is changed so that the loader runs no
+ * constructors; they run once the calls are bound.  Their queries are then logged and answered per rank, as in the
+ * program itself. */
 #define _GNU_SOURCE
 #include "../constructors.h"
 #include "../recorder.h"
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#undef getpid /* smpicc redefines it as SMPI's function */
+#undef getpid /* smpicc redefines it as a function of SMPI */
 
 extern char **environ;
 

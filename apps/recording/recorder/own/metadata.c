@@ -1,9 +1,8 @@
-/* Notes what a program asks about files besides their content, and other state of the system that is none of its files:
- * marks of files, links, attributes, the time zone, the locale, shared memory (inputs.c).
+/* Logs queries about files other than their content, and about other system state: attributes of files, links, extended
+ * attributes, the time zone, the locale, shared memory (inputs.c).
  *
- * Marks of a file are its dates, its number, its links and who may do what with it.  They are others in other
- * surroundings (surroundings.c): a program that does the same with them asks only whether a file is there, and how long
- * it is. */
+ * Attributes of a file are its dates, inode number, links and permissions.  Changed surroundings change them
+ * (surroundings.c): a program that behaves the same uses only whether a file exists, and its size. */
 #define _GNU_SOURCE
 #include "../inputs.h"
 #include "../surroundings.h"
@@ -55,7 +54,8 @@ static int with_statx(int result, struct statx *of)
   return result;
 }
 
-/* ASKED(result, name, (parameters), (arguments), note, changed): `changed` is made of the real result. */
+/* ASKED(result, name, (parameters), (arguments), note, changed): `changed` are statements that change the real
+ * result. */
 #define ASKED(result, function, parameters, arguments, note, changed) \
   result function parameters                                          \
   {                                                                   \
@@ -85,7 +85,7 @@ ASKED(int, fstatat64, (int folder, const char *name, struct stat64 *to, int flag
       MARKS(folder), with_marks(theirs(folder, name, to, flags), (struct stat *)to))
 ASKED(int, statx, (int folder, const char *name, int flags, unsigned mask, struct statx *to),
       (folder, name, flags, mask, to), MARKS(folder), with_statx(theirs(folder, name, flags, mask, to), to))
-/* What programs built with glibc before 2.33 call; its headers declare them with these types. */
+/* Functions called by programs built with glibc before 2.33; its headers declare them with these types. */
 #define XSTAT(function, kind)                                                                                     \
   ASKED(int, function, (int version, const char *name, struct kind *to), (version, name, to), MARKS(AT_FDCWD), \
         with_marks(theirs(version, name, to), (struct stat *)to))
@@ -151,9 +151,9 @@ static void locale_asked(const char *name)
 }
 ASKED(char *, setlocale, (int category, const char *name), (category, name), locale_asked(name), theirs(category, name))
 
-/* --- variables of libraries --- */
+/* --- environment variables of libraries --- */
 
-/* These libraries ask for variables while they are loaded, before their calls can be bound. */
+/* These libraries read variables while they are loaded, before their calls can be bound. */
 void variables_of_library(const char *path)
 {
   static const char *const asked[][2] = {
@@ -168,7 +168,7 @@ void variables_of_library(const char *path)
       inputs_variable(asked[i][1]);
 }
 
-/* --- memory of several programs --- */
+/* --- memory shared by programs --- */
 
 static const char others[] = "the program uses memory or queues that other programs may change (shmget, shm_open and their kind)";
 #define SHARED(result, function, parameters, arguments) \

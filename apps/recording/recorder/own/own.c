@@ -1,6 +1,6 @@
-/* What each rank has for itself on a machine, where it is a process, and the ranks of a simulation would share: the state
- * of the C library's random numbers, the environment, and the current folder.  Calls of the program and its own libraries
- * are bound to these functions (attach.c).  Before MPI_Init, too: a rank is known by its actor. */
+/* State that ranks on a real machine have to themselves, as processes, but would share in a simulation: the C library's
+ * random number generator, the environment, and the current folder.  Calls of the program and its own libraries are
+ * bound to these functions (attach.c), even before MPI_Init, because a rank is identified by its actor. */
 #define _GNU_SOURCE
 #include "../own.h"
 #include "../recorder.h"
@@ -21,10 +21,10 @@ typedef struct Variable {
 
 typedef struct {
   struct random_data random; /* state NULL: not used yet */
-  char state[128];           /* as long as that of random() */
+  char state[128];           /* same size as the state of random() */
   struct drand48_data drand48;
-  Variable *variables;       /* those that the rank has changed */
-  char *folder;              /* NULL: where the run has begun */
+  Variable *variables;       /* those changed by the rank */
+  char *folder;              /* NULL: the folder where the run began */
 } Own;
 
 static Own **owns; /* by slot */
@@ -146,7 +146,7 @@ static int set(const char *name, const char *value, bool overwrite)
     variable->next = own()->variables;
     own()->variables = variable;
   }
-  char *kept = value ? strdup(value) : NULL; /* the old one stays: the program may hold it */
+  char *kept = value ? strdup(value) : NULL; /* the old value is not freed: the program may still use it */
   if (value && !kept)
     fail("out of memory");
   variable->value = kept;
@@ -184,7 +184,7 @@ static int own_putenv(char *text)
   return result;
 }
 
-/* --- the current folder: that of the process follows the rank that goes on --- */
+/* --- the current folder: the process changes to that of the running rank --- */
 
 static int go_to(const char *folder)
 {

@@ -1,4 +1,4 @@
-"""The functions of MPI that communicate, wait or use files: the table calls.txt, of which wrappers are made."""
+"""The functions of MPI that communicate, wait or use files: the table calls.txt, from which wrappers are generated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TABLE = Path(__file__).with_name("calls.txt")
 _SECTIONS = ("calls", "persistent", "collectives", "files")
 _ROW = re.compile(r"(?P<since>4 )?(?P<name>\w+)\((?P<arguments>.*)\) \|(?P<counted>.*)")
 _BUFFERS = ("in", "out")
-_LARGE = ("Count", "Counts", "Starts", "Unit")  # words that have another type in the form for large counts
+_LARGE = ("Count", "Counts", "Starts", "Unit")  # words whose type differs in the form for large counts
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Call:
     arguments: tuple[tuple[str, str], ...]  # word of the type, and name
     counted: str  # a statement in the words of layer/counting.h; empty: nothing is counted
     since: int = 3  # version of MPI
-    kept: bool = False  # what is counted is kept with the request, and counted when that is started
+    kept: bool = False  # the counted amount is stored with the request, and counted when the request is started
     file: bool = False
-    extension: bool = False  # the function is MPIX_..., which Open MPI 4 has for one of MPI 4
+    extension: bool = False  # the function is MPIX_..., Open MPI 4's name for a function of MPI 4
 
     @property
     def buffers(self) -> bool:
@@ -42,7 +42,7 @@ def read_calls(text: str) -> list[Call]:
     """Return the functions in a table, collectives in all their forms.
 
     Raises:
-        ValueError: A line is no function.
+        ValueError: A line is not a function.
     """
     calls: list[Call] = []
     section = ""
@@ -54,7 +54,7 @@ def read_calls(text: str) -> list[Call]:
             continue
         match = _ROW.fullmatch(line)
         if match is None or not section:
-            raise ValueError(f"no function of MPI: {line}")
+            raise ValueError(f"not a function of MPI: {line}")
         arguments = tuple(_argument(word) for word in match["arguments"].split(", "))
         call = Call(
             match["name"], arguments, match["counted"].strip(), 4 if match["since"] else 3,

@@ -1,5 +1,5 @@
-/* Functions for Fortran under a real MPI: the beginning and the end, marks, and completion of arrays of requests.  Those
- * that are made of a table are in fortran.py. */
+/* Functions for Fortran under a real MPI: initialisation and finalisation, marks, and completion of arrays of requests.
+ * fortran.py generates the others from a table. */
 #define _GNU_SOURCE
 #include "fortran.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether an address is one of a variable of the MPI library, whose name has any of Fortran's forms. */
+/* Returns whether an address belongs to a variable of the MPI library, in any of Fortran's spellings of its name. */
 static bool is_symbol(const void *address, const char *name)
 {
   char form[64];
@@ -20,7 +20,7 @@ static bool is_symbol(const void *address, const char *name)
   return false;
 }
 
-/* The same for a variable that has the address, as MPICH keeps it. */
+/* The same for a variable that contains the address, as in MPICH. */
 static bool is_kept(const void *address, const char *name)
 {
   void *const *variable = dlsym(RTLD_DEFAULT, name);
@@ -42,26 +42,26 @@ bool fortran_ignores(const void *status)
          is_symbol(status, "mpi_fortran_status_ignore") || is_symbol(status, "mpi_fortran_statuses_ignore");
 }
 
-/* --- the beginning and the end --- */
+/* --- initialisation and finalisation --- */
 
-static void told(F *error, int result)
+static void set_error(F *error, int result)
 {
   if (error)
     *error = result;
 }
 
-FORTRAN(init, (F *error)) { told(error, MPI_Init(NULL, NULL)); }
+FORTRAN(init, (F *error)) { set_error(error, MPI_Init(NULL, NULL)); }
 
 FORTRAN(init_thread, (F *required, F *provided, F *error))
 {
-  told(error, MPI_Init_thread(NULL, NULL, *required, (int *)provided));
+  set_error(error, MPI_Init_thread(NULL, NULL, *required, (int *)provided));
 }
 
-FORTRAN(query_thread, (F *provided, F *error)) { told(error, MPI_Query_thread((int *)provided)); }
+FORTRAN(query_thread, (F *provided, F *error)) { set_error(error, MPI_Query_thread((int *)provided)); }
 
-FORTRAN(finalize, (F *error)) { told(error, MPI_Finalize()); }
+FORTRAN(finalize, (F *error)) { set_error(error, MPI_Finalize()); }
 
-FORTRAN(abort, (F *comm, F *code, F *error)) { told(error, MPI_Abort(PMPI_Comm_f2c(*comm), *code)); }
+FORTRAN(abort, (F *comm, F *code, F *error)) { set_error(error, MPI_Abort(PMPI_Comm_f2c(*comm), *code)); }
 
 /* --- completion --- */
 
@@ -89,7 +89,7 @@ static Many begin(int count, F *handles, const F *statuses)
   return m;
 }
 
-/* Hands back the requests and so many statuses. */
+/* Copies back the requests and `nstatuses` statuses. */
 static void end(Many m, F *statuses, int nstatuses)
 {
   enum { INTS = sizeof(MPI_Status) / sizeof(F) };
@@ -104,28 +104,28 @@ static void end(Many m, F *statuses, int nstatuses)
 FORTRAN(wait, (F *request, F *status, F *error))
 {
   Many m = begin(1, request, status);
-  told(error, MPI_Wait(m.requests, m.statuses));
+  set_error(error, MPI_Wait(m.requests, m.statuses));
   end(m, status, 1);
 }
 
 FORTRAN(test, (F *request, F *flag, F *status, F *error))
 {
   Many m = begin(1, request, status);
-  told(error, MPI_Test(m.requests, (int *)flag, m.statuses));
+  set_error(error, MPI_Test(m.requests, (int *)flag, m.statuses));
   end(m, status, *flag ? 1 : 0);
 }
 
 FORTRAN(waitall, (F *count, F *requests, F *statuses, F *error))
 {
   Many m = begin(*count, requests, statuses);
-  told(error, MPI_Waitall(*count, m.requests, m.statuses));
+  set_error(error, MPI_Waitall(*count, m.requests, m.statuses));
   end(m, statuses, *count);
 }
 
 FORTRAN(testall, (F *count, F *requests, F *flag, F *statuses, F *error))
 {
   Many m = begin(*count, requests, statuses);
-  told(error, MPI_Testall(*count, m.requests, (int *)flag, m.statuses));
+  set_error(error, MPI_Testall(*count, m.requests, (int *)flag, m.statuses));
   end(m, statuses, *flag ? *count : 0);
 }
 
@@ -133,7 +133,7 @@ FORTRAN(testall, (F *count, F *requests, F *flag, F *statuses, F *error))
 FORTRAN(waitany, (F *count, F *requests, F *index, F *status, F *error))
 {
   Many m = begin(*count, requests, status);
-  told(error, MPI_Waitany(*count, m.requests, (int *)index, m.statuses));
+  set_error(error, MPI_Waitany(*count, m.requests, (int *)index, m.statuses));
   end(m, status, 1);
   *index += *index != MPI_UNDEFINED;
 }
@@ -141,7 +141,7 @@ FORTRAN(waitany, (F *count, F *requests, F *index, F *status, F *error))
 FORTRAN(testany, (F *count, F *requests, F *index, F *flag, F *status, F *error))
 {
   Many m = begin(*count, requests, status);
-  told(error, MPI_Testany(*count, m.requests, (int *)index, (int *)flag, m.statuses));
+  set_error(error, MPI_Testany(*count, m.requests, (int *)index, (int *)flag, m.statuses));
   end(m, status, *flag ? 1 : 0);
   *index += *index != MPI_UNDEFINED;
 }
@@ -149,7 +149,7 @@ FORTRAN(testany, (F *count, F *requests, F *index, F *flag, F *status, F *error)
 FORTRAN(waitsome, (F *count, F *requests, F *ndone, F *indices, F *statuses, F *error))
 {
   Many m = begin(*count, requests, statuses);
-  told(error, MPI_Waitsome(*count, m.requests, (int *)ndone, (int *)indices, m.statuses));
+  set_error(error, MPI_Waitsome(*count, m.requests, (int *)ndone, (int *)indices, m.statuses));
   int done = *ndone == MPI_UNDEFINED ? 0 : *ndone;
   end(m, statuses, done);
   for (int i = 0; i < done; i++)
@@ -159,7 +159,7 @@ FORTRAN(waitsome, (F *count, F *requests, F *ndone, F *indices, F *statuses, F *
 FORTRAN(testsome, (F *count, F *requests, F *ndone, F *indices, F *statuses, F *error))
 {
   Many m = begin(*count, requests, statuses);
-  told(error, MPI_Testsome(*count, m.requests, (int *)ndone, (int *)indices, m.statuses));
+  set_error(error, MPI_Testsome(*count, m.requests, (int *)ndone, (int *)indices, m.statuses));
   int done = *ndone == MPI_UNDEFINED ? 0 : *ndone;
   end(m, statuses, done);
   for (int i = 0; i < done; i++)
@@ -169,6 +169,6 @@ FORTRAN(testsome, (F *count, F *requests, F *ndone, F *indices, F *statuses, F *
 FORTRAN(startall, (F *count, F *requests, F *error))
 {
   Many m = begin(*count, requests, NULL);
-  told(error, MPI_Startall(*count, m.requests));
+  set_error(error, MPI_Startall(*count, m.requests));
   end(m, NULL, 0);
 }

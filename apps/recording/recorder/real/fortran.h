@@ -1,4 +1,4 @@
-/* What the functions for Fortran need: their names, and the addresses that have a meaning. */
+/* Declarations for the Fortran functions: their names, and addresses with a special meaning. */
 #ifndef APPS_RECORDER_FORTRAN_H
 #define APPS_RECORDER_FORTRAN_H
 
@@ -8,8 +8,8 @@
 
 typedef MPI_Fint F;
 
-/* Defines mpi_NAME_ of mpif.h and the module mpi, and under Open MPI mpi_NAME_f08_ of the module mpi_f08, whose arguments
- * are the same addresses.  (MPICH's functions for that module call those of C.) */
+/* Defines mpi_NAME_ of mpif.h and the module mpi, and under Open MPI mpi_NAME_f08_ of the module mpi_f08, whose
+ * arguments are the same addresses.  (MPICH's functions for that module call those of C.) */
 #ifdef OPEN_MPI
 #define FORTRAN(name, parameters)                                                   \
   void mpi_##name##_ parameters;                                                    \
@@ -24,7 +24,7 @@ typedef MPI_Fint F;
 #define REFUSED(name, called) \
   FORTRAN(name, (void)) { fail("unsupported: %s", called); }
 
-void *fortran_buffer(void *data);         /* MPI_IN_PLACE or MPI_BOTTOM for what stands for it; else the same */
-bool fortran_ignores(const void *status); /* it stands for MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE */
+void *fortran_buffer(void *data);         /* translates Fortran's MPI_IN_PLACE and MPI_BOTTOM */
+bool fortran_ignores(const void *status); /* whether it is Fortran's MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE */
 
 #endif

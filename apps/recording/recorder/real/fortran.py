@@ -1,7 +1,7 @@
-"""Write the recorder's functions for Fortran under a real MPI: each calls the function of C, which is recorded.
+"""Write the recorder's functions for Fortran under a real MPI: each calls the C function, which is recorded.
 
-Open MPI's own functions for Fortran call those of C by names that no other library can take (PMPI).  The functions
-whose arguments are arrays of requests are in real/fortran.c.
+Open MPI's functions for Fortran call the C functions by names that no other library can intercept (PMPI).  Functions
+with arrays of requests are in real/fortran.c.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _C_NAMES = {"Type": "Datatype"}  # of a word, without MPI_
 
 
 def fortran_functions(calls: Sequence[Call]) -> str:
-    """Return the functions in C, a file that is compiled with the folder of fortran.h."""
+    """Return the functions in C, as a file to compile with the folder of fortran.h."""
     return "\n".join((_HEAD, *(text for call in calls for text in _function(call))))
 
 

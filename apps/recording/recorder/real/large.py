@@ -1,6 +1,6 @@
 """Write the recorder's functions of MPI 4 with large counts (MPI_Send_c): each calls the one with counts of type int.
 
-mpi4py calls these where the library has them.  A count that no int holds ends the program with one line.
+mpi4py calls these if the library has them.  A count that does not fit an int ends the program with a one-line message.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _function(call: Call) -> Iterator[str]:
         else:
             passed.append(f"small({name})" if word == "Count" else name)
     if call.name.startswith("I") or call.name.endswith("_init"):
-        after = []  # the arrays belong to the operation, which goes on: they are never freed
+        after = []  # the arrays belong to the operation, which may still run: they are never freed
     lines = [*before, f"int result = MPI_{call.name}({', '.join(passed)});", *after, "return result;"]
     body = "".join(f"  {line}\n" for line in lines)
     head = f"int large_{call.name}({parameters})"

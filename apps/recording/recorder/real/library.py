@@ -17,11 +17,11 @@ from platforms.simgrid.compiling import compile_once
 _HERE = Path(__file__).parent
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE}")
 SITES = "sites"  # the file with the addresses of calls
-RECORDED = ("counts", "events", "communicators", SITES)  # those of a rank under a real MPI, after its number and a dot
-THREADS = "threads"  # that of a rank with the processor times of all its threads and of the one that calls MPI, s
-READINGS = "readings"  # that of a rank with its readings of the clock, where they are asked for
-INPUTS = "inputs"  # that of all ranks with what they have read
-# Files that know simulation alone, as the folders do; those beside this module stand in their place.
+RECORDED = ("counts", "events", "communicators", SITES)  # files of a rank under a real MPI, after its number and a dot
+THREADS = "threads"  # a rank's processor times: of all its threads, and of the one that calls MPI, s
+READINGS = "readings"  # a rank's clock readings, if requested
+INPUTS = "inputs"  # the inputs of all ranks
+# Files for simulations only, like the folders; the files of this package replace them.
 _SIMULATION = (
     "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c",
     "matched.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c",
@@ -29,7 +29,7 @@ _SIMULATION = (
 
 
 def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -> Path:
-    """Return the path of the recorder for the programs of a real MPI, whose compiler of C is given.
+    """Return the path of the recorder for programs of a real MPI, given its C compiler.
 
     It is kept in ``folder``; None: in the cache folder.
     """

@@ -1,5 +1,5 @@
-/* Matched probes.  The message that a probe has reserved counts as received from then on, so that a receive posted between
- * the probe and MPI_Mrecv, which gets the next message, is also recorded after it. */
+/* Matched probes.  A reserved message counts as received at the probe.  A receive posted between the probe and
+ * MPI_Mrecv gets the next message, and so is also recorded after it. */
 #include "../inputs.h"
 #include "../recorder.h"
 
@@ -30,7 +30,7 @@ static void reserve(Rank *r, MPI_Comm comm, MPI_Message message, MPI_Status *sta
   reserved = made;
 }
 
-/* Takes what a message has reserved; nothing for MPI_MESSAGE_NO_PROC. */
+/* Removes the reservation of a message; nothing for MPI_MESSAGE_NO_PROC. */
 static Matched *taken(MPI_Message message)
 {
   for (Matched **place = &reserved; *place; place = &(*place)->next)

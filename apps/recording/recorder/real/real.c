@@ -1,6 +1,6 @@
-/* The recorder under the MPI of a real machine.  RECORDER_SPEED_FLOPS has the speed of every rank's host, separated by
- * spaces: the time between two calls, times this speed, is what a rank has computed.  With RECORDER_CLOCK=thread that is
- * the processor time of the rank's thread, which does not grow where ranks share a core. */
+/* The recorder under the MPI of a real machine.  RECORDER_SPEED_FLOPS lists the speed of every rank's host, separated
+ * by spaces; the time between two calls times this speed is the rank's computation.  With RECORDER_CLOCK=thread it is
+ * the processor time of the rank's thread, which does not grow if ranks share a core. */
 #define _GNU_SOURCE
 #include "../inputs.h"
 #include "../recorder.h"
@@ -29,7 +29,8 @@ static double read_s(clockid_t clock)
 
 double clock_now_s(void) { return read_s(chosen_clock()); }
 
-/* Two readings in a row are this far apart, which is no computation of the program: the median of many pairs. */
+/* Returns the time of one clock reading, which is not computation of the program: the median of many pairs of
+ * readings. */
 double clock_reading_s(void)
 {
   enum { PAIRS = 255 };
@@ -48,7 +49,7 @@ double clock_reading_s(void)
   return reading_s = apart_s[PAIRS / 2];
 }
 
-static double process_s, thread_s; /* when MPI had begun */
+static double process_s, thread_s; /* at the end of MPI_Init */
 
 void threads_begin(void)
 {
@@ -70,10 +71,10 @@ void threads_end(int rank)
   fclose(file);
 }
 
-static _Thread_local char thread; /* its address tells the thread */
-static char *owner;             /* that of the thread that calls MPI */
+static _Thread_local char thread; /* its address identifies the thread */
+static char *owner;             /* of the thread that calls MPI */
 
-/* Each rank is a process, whose one thread calls MPI. */
+/* Each rank is a process, and one of its threads calls MPI. */
 size_t own_slot(void)
 {
   if (!owner)
@@ -85,14 +86,14 @@ size_t own_slot(void)
 
 const void *code_of_library(void) { return (void *)&PMPI_Init; }
 
-/* Interpreters and MPI ask for random numbers and times that decide nothing. */
+/* Interpreters and MPI read random numbers and clocks without effect on the program's course. */
 bool clocks_are_watched(void) { return false; }
 
 static bool working;
 
 void library_works(bool begins) { working = begins; }
 
-/* MPI's libraries and plug-ins work within calls of it, and in threads of their own. */
+/* MPI's libraries and plug-ins work inside MPI calls, and in separate threads. */
 bool program_acts(void)
 {
   if (working || (owner && owner != &thread))
@@ -140,14 +141,14 @@ bool sends_anew(void) { return false; }
 int threads_granted(int asked, int provided)
 {
   (void)asked;
-  return provided; /* a call from a second thread is refused when it comes (own_slot) */
+  return provided; /* own_slot refuses a call from a second thread */
 }
 
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
 
-/* Energy is known in simulation only. */
+/* Energy is only known in simulations. */
 void power_begin(Rank *r) { (void)r; }
 
 void power_computed(Rank *r) { (void)r; }
@@ -156,7 +157,7 @@ void power_mark(Rank *r, int op) { (void)r, (void)op; }
 
 void power_write(const char *path) { (void)path; }
 
-/* A real network does not tell what it has left to do; nobody asks. */
+/* Unused: a real network does not report its messages in flight. */
 InFlight in_flight(void) { return (InFlight){0, 0, 0}; }
 
 /* Each rank is a process. */
@@ -184,7 +185,7 @@ int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made)
   return PMPI_Cart_sub(comm, remain, made);
 }
 
-/* Readings of the clock matter where the program's own timer counts (timer.c); otherwise they are no calls. */
+/* Clock readings matter only if the program's own timer is used (timer.c); otherwise they are not recorded as calls. */
 double MPI_Wtime(void)
 {
   Rank *r = timer_given() ? enter() : NULL;

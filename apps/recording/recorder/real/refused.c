@@ -1,6 +1,6 @@
-/* Calls that are recorded in simulation only: on a real machine a call ends the program at once with the function's name,
- * so that no recording has gaps.  Libraries of MPI have them all, but a process does not see what other ranks put into its
- * windows, and neighbourhoods are not observed. */
+/* Calls that are recorded only in simulations.  On a real machine such a call ends the program with the function's
+ * name, so that no recording has gaps: a process cannot see what other ranks put into its windows, and neighbourhoods
+ * are not observed. */
 _Noreturn void fail(const char *format, ...);
 
 /* The arguments do not matter, so the real prototypes are not needed, and mpi.h is not included. */

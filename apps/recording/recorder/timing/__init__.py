@@ -1,1 +1,1 @@
-"""Computation of programs that charge none, timed or replayed, and its share of a memory bus: an add-on."""
+"""Timed or replayed computation of programs that charge none, and its share of a memory bus: an add-on."""

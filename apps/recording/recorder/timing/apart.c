@@ -1,16 +1,16 @@
-/* Computation as it takes a rank alone, whose caches nobody else has used meanwhile.
+/* Timing of computation as if the rank ran alone, with caches undisturbed by others.
  *
- * In a simulation the ranks take turns on one core: before a rank goes on, the others and SimGrid have replaced what its
- * last computation had left in the caches.  Now and then a rank's next computation is therefore carried out again and
- * again, and timed the last few times, of which the median counts:
+ * In a simulation the ranks take turns on one core: before a rank continues, the others and SimGrid have evicted its
+ * data from the caches.  Some computations are therefore executed several times; the median of the last few timings
+ * counts:
  *
- * 1. A copy of the process (fork) carries it out to tell which pages of memory it writes.  The copy may do nothing that
- *    anybody else notices: calls of the system, except for the time, end it (seccomp), and so does a long computation, which depends little
- *    on what the caches hold at first.
- * 2. The process saves these pages and carries the computation out itself, which fills the caches.
- * 3. It gets the saved pages back, goes back to where it began (setjmp), and carries the computation out again; this and
- *    each timing are such steps.  Before a timing only the lines that the computation has changed come back, since all
- *    that is copied takes room in the caches; the last time, which is not timed, begins with whole pages again. */
+ * 1. A copy of the process (fork) executes it to find out which memory pages it writes.  The copy must have no side
+ *    effects: system calls, except for the time, end it (seccomp), and so does a long computation, which depends
+ *    little on the initial contents of the caches.
+ * 2. The process saves these pages and executes the computation itself, which fills the caches.
+ * 3. It restores the saved pages, jumps back to the beginning (longjmp), and executes the computation again; this and
+ *    each timing are such steps.  Before a timing only the lines changed by the computation are restored, because
+ *    copied data occupy the caches; the last execution, which is not timed, starts from fully restored pages. */
 #define _GNU_SOURCE
 #include "../recorder.h"
 
@@ -35,33 +35,33 @@
 
 enum { RANGES = 4096, PAGES = 1 << 13, ENTRIES = 4096, PAGE = 4096, WORDS = PAGE / 8 };
 enum { LINE = 64, LINES = PAGE / LINE };
-enum { NONE, FAULTING, FILLING, TIMING, LAST }; /* phase: the first time takes page faults, which disturb the caches */
+enum { NONE, FAULTING, FILLING, TIMING, LAST }; /* phase: page faults of the first execution disturb the caches */
 enum { TIMINGS = 5 }; /* at most */
-#define ENOUGH_S 2e-3 /* of timings: longer computations are timed fewer times */
-#define LIMIT_US 50000          /* of processor time of a copy */
-#define MOST_BYTES (4LL << 30)  /* of memory to be searched for pages */
-#define SHARE 0.2               /* of the run's time that all this may take */
-#define FREE_NS 1000000000      /* that it may take at any rate */
+#define ENOUGH_S 2e-3 /* total of the timings: longer computations are timed fewer times */
+#define LIMIT_US 50000          /* processor time of a copy */
+#define MOST_BYTES (4LL << 30)  /* memory searched for pages */
+#define SHARE 0.2               /* share of the run's time that this may take */
+#define FREE_NS 1000000000      /* time that this may always take */
 #define PRESENT (UINT64_C(1) << 63)
-#define OWN (UINT64_C(1) << 56) /* the page is of this process alone */
-#define RED_ZONE 128            /* bytes below the stack's end that are in use */
+#define OWN (UINT64_C(1) << 56) /* the page belongs to this process alone */
+#define RED_ZONE 128            /* bytes in use below the stack pointer */
 
 typedef struct {
   uintptr_t begin, end;
 } Range;
 
-/* What the copy tells, and what must not change when the pages come back: shared memory. */
+/* Shared memory: the results of the copy, and state that must survive the restoring of pages. */
 typedef struct {
   int computed; /* set by the copy, for which the process waits */
   int phase, timings;
   double times_s[TIMINGS], total_s; /* the timings are in order */
   size_t npages;
   uintptr_t pages[PAGES];
-  uintptr_t stack, stack_begin; /* end of the stack in use when the computation begins, and where its memory begins */
+  uintptr_t stack, stack_begin; /* end of the used stack when the computation begins, and start of the stack's memory */
   void *jump[5];
   bool off;
   int64_t began_ns, from_ns, spent_ns;
-  uint64_t changed[PAGES]; /* a bit for each line that the computation has changed */
+  uint64_t changed[PAGES]; /* a bit for each line changed by the computation */
   uint64_t saved[PAGES][WORDS];
 } Apart;
 
@@ -78,7 +78,7 @@ static int64_t steady_ns(void)
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Reads where this process's own writable memory lies; returns false where some of it is shared or there is too much. */
+/* Reads the ranges of private writable memory of this process; returns false if some is shared or there is too much. */
 static bool read_ranges(void)
 {
   FILE *maps = fopen("/proc/self/maps", "r");
@@ -135,7 +135,7 @@ static void note_pages(uintptr_t begin, const uint64_t *entries, size_t count)
     }
 }
 
-/* The end of the computation in the copy: tells which pages it has written. */
+/* Ends the computation in the copy: reports which pages it has written. */
 static _Noreturn void end_copy(void)
 {
   static uint64_t entries[ENTRIES];
@@ -157,8 +157,8 @@ static void save_pages(void)
     memcpy(apart->saved[i], (const void *)apart->pages[i], PAGE);
 }
 
-/* Gives a line its content back, except below `from`; returns whether it has changed.  It calls no function of the C
- * library, which would use the stack. */
+/* Restores a line, except below `from`; returns whether it had changed.  It calls no function of the C library, which
+ * would use the stack. */
 static bool give_back(size_t page, size_t line, uintptr_t from)
 {
   uint64_t differs = 0;
@@ -172,7 +172,7 @@ static bool give_back(size_t page, size_t line, uintptr_t from)
   return differs;
 }
 
-/* Gives the process its pages back, except the part of the stack that was not in use, and goes back to the beginning. */
+/* Restores the pages, except the unused part of the stack, and jumps back to the beginning. */
 static __attribute__((noinline)) _Noreturn void go_back(char *room)
 {
   *(volatile char *)room = 0;
@@ -192,7 +192,7 @@ static __attribute__((noinline)) _Noreturn void go_back(char *room)
 static __attribute__((noinline)) _Noreturn void again(void)
 {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0), below = apart->stack - 4 * PAGE;
-  go_back(alloca(here > below ? here - below : 16)); /* its own place on the stack is below what comes back */
+  go_back(alloca(here > below ? here - below : 16)); /* moves its own frame below the restored part of the stack */
 }
 
 static bool prepared(void)
@@ -210,7 +210,7 @@ static bool prepared(void)
   return (double)apart->spent_ns < FREE_NS + SHARE * (double)(apart->from_ns - apart->began_ns);
 }
 
-/* Lets a copy of this process carry out the computation; returns false in the copy, and where it does not succeed. */
+/* Executes the computation in a copy of this process; returns false in the copy, and on failure. */
 static bool copy_computes(void)
 {
   if (!read_ranges()) {
@@ -247,11 +247,11 @@ __attribute__((noinline)) bool apart_begins(void)
   apart->timings = 0;
   apart->total_s = 0;
   memset(apart->changed, 0, apart->npages * sizeof *apart->changed);
-  __builtin_setjmp(apart->jump); /* passed once for each time that the computation is carried out */
+  __builtin_setjmp(apart->jump); /* reached once per execution of the computation */
   return true;
 }
 
-/* Puts a timing among those before it; returns whether another one is wanted. */
+/* Inserts a timing in order; returns whether another one is needed. */
 static bool keep_timing(double time_s)
 {
   int place = apart->timings++;

@@ -1,8 +1,8 @@
-/* The memory bus of a node, over which its ranks move the data of their computation (docs/kernels/memory-bus.md).
+/* The memory bus of a node, which carries the data of its ranks' computations (docs/kernels/memory-bus.md).
  *
  * RECORDER_BUS names the library that simulates it, RECORDER_BUS_BANDWIDTH its bandwidth in byte/s or `platform`, and
- * RECORDER_BUS_BYTES the bytes that each flop moves.  RECORDER_BUS_ALONE=yes: computation was timed, and so includes the
- * time of its data on a bus that nobody else used. */
+ * RECORDER_BUS_BYTES the bytes that each flop moves.  RECORDER_BUS_ALONE=yes: computation was timed, so it includes the
+ * transfer of its data over an otherwise idle bus. */
 #include "../recorder.h"
 #include "../under.h"
 

@@ -1,4 +1,5 @@
-/* Trials of empty computations: what timing itself takes, on the way that calls of MPI take through the recorder. */
+/* Trials of empty computations: they measure the overhead of timing on the same path through the recorder as MPI
+ * calls. */
 #include "../recorder.h"
 
 enum { APART = 5 };
@@ -7,10 +8,10 @@ static __attribute__((noinline)) void call_nothing(Rank *r)
 {
   enter_call("");
   leave(r);
-  __asm__ volatile(""); /* leave() returns to this function, as it does to one of MPI */
+  __asm__ volatile(""); /* leave() returns to this function, as to an MPI function */
 }
 
-/* Returns the median time of computations between calls that do nothing, ns; so many of them are timed apart. */
+/* Returns the median time of empty computations, ns; the first `apart` of them are timed apart. */
 static int64_t empty_ns(Rank *r, int count, int apart)
 {
   trials_begin(apart);

@@ -1,9 +1,9 @@
-/* The computation of a rank between two calls: timed, or replayed as it was timed before.
+/* The computation of a rank between two calls: timed, or replayed from earlier timings.
  *
- * RECORDER_WORK=time times it by the thread's clock, lets the time pass in the simulation, and writes a Step for each
- * call; RECORDER_WORK=apart times some of it as it takes a rank alone, besides (apart.c).  RECORDER_WORK=FOLDER takes the steps from files of that folder: a rank that makes another call than the one that
- * was timed there ends the program.  RECORDER_SPEED_FLOPS is the speed at which the seconds are computed; without it
- * they take as long as they did. */
+ * RECORDER_WORK=time measures it by the thread's clock, advances the simulation by it, and writes a Step for each call;
+ * RECORDER_WORK=apart also times some of it as if the rank ran alone (apart.c).  RECORDER_WORK=FOLDER reads the steps
+ * from the files of that folder; a rank whose calls differ from the timed ones ends the program.  RECORDER_SPEED_FLOPS
+ * is the speed at which the measured seconds are computed; without it they take the same time as measured. */
 #define _GNU_SOURCE
 #include "../recorder.h"
 #include "../under.h"
@@ -16,16 +16,16 @@
 
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
-#define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
+#define SHORT_NS 20000 /* below it, the steady clock is as good as the thread's clock, which needs a system call */
 enum { COUNTS = 4096, RANKS_APART = 4 };
 
 typedef struct {
   double time_s;
-  uint64_t check; /* of the call, and of all that the call before has done */
-  double apart;   /* 1: the time is that of the rank alone (apart.c) */
+  uint64_t check; /* hash of the call and of the effects of the previous call */
+  double apart;   /* 1: timed as if the rank ran alone (apart.c) */
 } Step;
 
-/* How often a computation has been carried out, by the two calls before it. */
+/* Number of executions of a computation, by the two calls before it. */
 typedef struct {
   uint64_t place;
   int64_t times;
@@ -33,20 +33,20 @@ typedef struct {
 
 struct Work {
   bool replayed;
-  double speed_flops; /* 0: that of the host */
+  double speed_flops; /* 0: speed of the host */
   Step *steps;
   size_t nsteps, room, next;
   int64_t thread_ns, steady_ns; /* at the end of the latest call */
   bool chosen, apart; /* some of the rank's computations are timed apart; this one is */
-  Count *counts;      /* hash table of COUNTS, which is never more than half full */
+  Count *counts;      /* hash table of size COUNTS, at most half full */
   size_t ncounts;
 };
 
 
-static bool timing, timing_apart; /* a run that is timed; some of it apart */
-static bool trial;      /* computations are empty ones, which tell what timing itself takes */
-static int trials_apart; /* number of those that begin from now on and are timed apart */
-/* What an empty computation takes on the clocks, and where it is timed apart. */
+static bool timing, timing_apart; /* a timed run; partly timed apart */
+static bool trial;      /* computations are empty, to measure the overhead of timing */
+static int trials_apart; /* number of the next trials to time apart */
+/* Duration of an empty computation by each clock, and when timed apart. */
 static struct { bool known; int64_t steady_ns, thread_ns, apart_ns; } empty;
 
 static int64_t now_ns(clockid_t clock)
@@ -70,7 +70,7 @@ static int by_value(const void *a, const void *b)
 
 int64_t work_stops(void) { return timing ? now_ns(CLOCK_MONOTONIC) : 0; }
 
-/* Returns the time since the latest call, s, without that of the clocks. */
+/* Returns the time since the latest call, s, without the overhead of the clocks. */
 static double timed_s(const struct Work *work, int64_t stopped_ns)
 {
   int64_t took_ns = stopped_ns - work->steady_ns;
@@ -108,7 +108,7 @@ int64_t trials_end(Rank *r)
 {
   struct Work *work = r->work;
   static int64_t took_ns[MOST_TRIALS];
-  size_t count = work->nsteps - 1; /* the first step has other work than that of a trial */
+  size_t count = work->nsteps - 1; /* the first step is not a trial */
   if (count > MOST_TRIALS)
     fail("more than %d empty computations", MOST_TRIALS);
   for (size_t i = 0; i < count; i++)
@@ -159,8 +159,8 @@ void work_begin(Rank *r)
   r->work = work;
 }
 
-/* Tells whether the computation that begins now is to be timed apart: at the same place the second time, and each time
- * that its number has doubled since. */
+/* Returns whether to time the next computation apart: at its second execution at a place, and whenever the number of
+ * executions there has doubled since. */
 static bool wants_apart(struct Work *work)
 {
   if (work->nsteps < 2 || work->ncounts > COUNTS / 2)
@@ -221,7 +221,7 @@ void work_end(Rank *r)
     if (!file || fwrite(work->steps, sizeof(Step), work->nsteps, file) != work->nsteps || fclose(file))
       fail("cannot write %s: %s", path, strerror(errno));
     snprintf(path, sizeof path, "%s/clocks", getenv("RECORDER_FOLDER"));
-    if ((file = fopen(path, "w"))) { /* s: of the process, of this thread; other threads compute too where they differ */
+    if ((file = fopen(path, "w"))) { /* s: process, this thread; they differ if other threads compute too */
       fprintf(file, "%.9g %.9g\n", 1e-9 * (double)now_ns(CLOCK_PROCESS_CPUTIME_ID),
               1e-9 * (double)now_ns(CLOCK_THREAD_CPUTIME_ID));
       fclose(file);

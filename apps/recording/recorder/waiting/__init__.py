@@ -1,1 +1,1 @@
-"""Recorder files of simulations alone: waiting for many requests at once, and the messages in flight."""
+"""Recorder files for simulations only: waiting for many requests at once, and the messages in flight."""

@@ -1,9 +1,9 @@
-/* One-sided communication, recorded as the messages that SMPI makes of it (SimGrid 3.32, src/smpi/mpi/smpi_win.cpp).
+/* One-sided communication, recorded as the messages that SMPI sends for it (SimGrid 3.32, src/smpi/mpi/smpi_win.cpp).
  *
- * The message of a Put or Get moves at once, whatever the target does: mode PUT is a SEND of the rank that calls, mode GET
- * a RECV.  A synchronisation waits for messages.  Where it waits at the target, the target has a RECV of mode PUT and a
- * WAIT; where it waits at the origin, the origin has the WAIT, and the SEND gets the tag LOCKED_TAG: it has no RECV.
- * All ranks live in one process, so the target finds what other ranks have put. */
+ * The message of a Put or Get moves at once, independent of the target: mode PUT is a SEND of the calling rank, mode
+ * GET a RECV.  A synchronisation waits for messages.  If it waits at the target, the target has a RECV of mode PUT and
+ * a WAIT; if it waits at the origin, the origin has the WAIT, and the SEND has the tag LOCKED_TAG and no RECV.  All
+ * ranks live in one process, so the target can see the Puts of other ranks. */
 #include "../recorder.h"
 #include "../under.h"
 
@@ -15,17 +15,17 @@ typedef struct Window {
   MPI_Comm handle_of_comm;
   const Comm *comm;
   int turn;     /* number of earlier windows of this communicator */
-  int me, locks; /* own rank in the communicator; locks that the rank holds */
+  int me, locks; /* own rank in the communicator; number of locks held */
   int64_t epoch; /* number of synchronisations of all members so far */
-  int *group[2]; /* ranks of the communicator, without the own one: to which the rank has posted; whom it accesses */
+  int *group[2]; /* other ranks of the communicator: those the rank has posted to; those it accesses */
   int members[2];
-  struct Fetch { size_t event; int64_t number; int target; } *fetches; /* its own Gets that are under way */
+  struct Fetch { size_t event; int64_t number; int target; } *fetches; /* its Gets in progress */
   size_t nfetches, fetches_room;
   struct Window *next;
 } Window;
 enum { EXPOSED, ACCESSED };
 
-/* A Put of any rank that no synchronisation has waited for. */
+/* A Put of any rank that has not been synchronised yet. */
 typedef struct {
   Rank *origin;
   const Comm *comm;
@@ -120,7 +120,7 @@ static bool of_window(const Put *one, const Window *w)
   return one->comm == w->comm && one->turn == w->turn;
 }
 
-/* Waits at the target for what other ranks have put before this synchronisation. */
+/* Waits at the target for Puts of other ranks before this synchronisation. */
 static void finish_arrivals(Rank *r, Window *w)
 {
   size_t kept = 0;
@@ -239,7 +239,7 @@ int MPI_Win_free(MPI_Win *window)
 #define THERE target, place, their_count, their_type
 #define BYTES size_of(their_count, their_type)
 
-/* Defines an access; `remote` is done if another rank is the target, and `always` if there is one at all. */
+/* Defines an access; `remote` is executed if the target is another rank, `always` for any target. */
 #define ACCESSES(name, parameters, arguments, remote, always)    \
   int name parameters                                            \
   {                                                              \
@@ -271,14 +271,14 @@ int MPI_Rget(ORIGIN(void), TARGET, MPI_Win window, MPI_Request *request)
   int result = SURE(PMPI_Rget(HERE, THERE, window, request));
   if (noted) {
     Operation *operation = remember_operation(r, *request, (Event){.kind = SEND}, w->comm, event, false);
-    operation->collective = true; /* waited for as one operation of unknown status */
+    operation->collective = true; /* completed as one operation of unknown status */
     operation->parts = 1;
   }
   leave(r);
   return result;
 }
 
-/* SMPI sends the message also to the own rank, and waits until it and all other messages to the target are complete. */
+/* SMPI sends the message even to the own rank, and waits until it and all other messages to the target are complete. */
 static void accumulated(Rank *r, Window *w, int target, int64_t size_bytes)
 {
   put(r, w, target, size_bytes);
@@ -423,7 +423,7 @@ int MPI_Win_wait(MPI_Win window)
   return result;
 }
 
-/* --- synchronisation by locks: SMPI's locks take no time, unless others hold them --- */
+/* --- synchronisation by locks: in SMPI they take no time, unless others hold them --- */
 
 /* Defines a call after which the messages to `target` are complete; `change` is that of the number of locks. */
 #define FLUSHES(name, parameters, arguments, target, change)    \
