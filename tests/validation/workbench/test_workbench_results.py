@@ -1,9 +1,11 @@
 """What belongs to results: measured times, downloads, timelines, reports, removal, and programs of the user."""
 
 import io
+import json
 
 import pytest
 
+from apps.errors import SimulationError
 from platforms.errors import UserError
 from validation.campaign import read_campaign
 from validation.workbench.dispatch.desk import Desk
@@ -14,7 +16,7 @@ from validation.workbench.project.own_programs import program_files
 from validation.workbench.project.suite_files import SuiteForm, check_files, read_form, text_of_form
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.suites import QueuedCase
-from validation.workbench.work import showing
+from validation.workbench.work import child, showing
 from validation.workbench.work.campaigns import campaign_of, content_of
 from validation.workbench.work.graphs import graph
 from validation.workbench.work.tables import parquet
@@ -146,6 +148,16 @@ def test_the_graph_of_a_run_has_the_time_of_its_simulation_by_place(tmp_path):
     assert [row[4] for row in computed] == pytest.approx([row[5] for row in computed])  # both count the same operations
     with pytest.raises(UserError, match="has changed since"):
         next(graph(tmp_path, text, 0, "another hash"))
+
+
+def test_a_simulation_that_fails_is_a_reason_and_no_end_of_the_worker(tmp_path):
+    def failing(folder):
+        raise SimulationError("cg S on 8 ranks: time limit of 120 s")
+        yield {}
+
+    answers = io.StringIO()
+    child._serve({"task": "graph"}, {"graph": failing}, tmp_path, answers)
+    assert json.loads(answers.getvalue())["error"][:2] == ["simulation", "cg S on 8 ranks: time limit of 120 s"]
 
 
 def test_there_is_no_report_before_all_runs_are_done(client, send, desk, cases):

@@ -84,7 +84,8 @@ def runs(request: Request) -> Response:
     at = number_in(request.query_params, "page") or 1
     listed_runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     keys = ("number", "platform", "network", "app", "class", "ranks", "mapping", "efficiency", "state", "reason")
-    return JSONResponse({"page": at, "runs": [{key: run[key] for key in keys} for run in listed_runs]})
+    described_runs = [{"run": run["id"], **{key: run[key] for key in keys}} for run in listed_runs]
+    return JSONResponse({"page": at, "runs": described_runs})
 
 
 async def act(request: Request) -> Response:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from apps.errors import SimulationError
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
 from validation.workbench.work.graphs import graph
@@ -62,6 +63,8 @@ def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answer
             _say(answers, answer)
     except UserError as err:
         _say(answers, {"error": [err.where, err.problem, err.remedy], "keys": list(err.keys)})
+    except SimulationError as err:  # of a timeline or a graph; a run of the queue keeps its own reason
+        _say(answers, {"error": ["simulation", str(err), "Choose another run, or a smaller class"], "keys": []})
     else:
         _say(answers, {"done": True})
 
