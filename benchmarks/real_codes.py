@@ -15,10 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
+from apps.recording.events import Kind
 from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
@@ -29,8 +32,14 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
+from predictor.learned.errors import CannotContinue
+from predictor.learned.generate import generate
 from predictor.learned.grids import most_cubic
+from predictor.learned.learn import learn
 from predictor.learned.matching import difference
+from predictor.learned.models import Notes
+from predictor.learned.naming import with_calls_merged
+from predictor.learned.numbers import numbers_of
 from predictor.learned.predictor import LEARNED_KNOWN
 
 ANY = (4, 8, 12, 18, 27)
@@ -89,7 +98,7 @@ CODES = (
     prk("transpose", "3 1728 32", "Transpose"),
     prk("p2p", "3 500 100", "Synch_p2p"),
     Code("HPCG", "114602d458d1034faa52b71e4c15aba9b3a17698", "hpcg-benchmark/hpcg",
-         "gridval program build -- make arch=Linux_MPI", "bin/xhpcg", "16 16 16 --rt=0"),
+         "gridval program build -- make arch=Linux_MPI", "bin/xhpcg", "16 16 16 --rt=0", (8, 12, 18, 27)),
 )  # fmt: skip
 
 JACOBI = tuple(
@@ -128,6 +137,31 @@ def recorded(problem, nranks, *, measured=False):
     platform = neutral_platform(nranks)
     hosts = tuple(host.name for host in platform.hosts)
     return record_events(RunSpec(Target(problem, platform, hosts), **settings_of(measured)), 3)
+
+
+def begun(recording, collectives):
+    """Return the recording up to so many collectives of each rank."""
+    ends = [np.flatnonzero(events["kind"] == Kind.COLLECTIVE)[:collectives][-1:] for events in recording.events]
+    cut = tuple(events[: int(end[0]) + 1] for events, end in zip(recording.events, ends, strict=True))
+    return replace(recording, events=cut)
+
+
+def first_of(code, sources, counts, target, collectives):
+    """Return the cells of a code of which only the first collectives are learned, and no time is compared."""
+    recordings = [begun(recorded(problem_of(code, sources, n), n), collectives) for n in counts]
+    problem = problem_of(code, sources, target)
+    merged, text = with_calls_merged(recordings, problem)
+    started = time.perf_counter()
+    try:
+        structure = learn(merged, numbers_of(problem, {str(number): number for number in code.known}), text)
+        notes = Notes()
+        made = generate(structure, target, notes=notes)
+    except CannotContinue as reason:
+        return "refused", str(reason), "", "", f"{time.perf_counter() - started:.0f}"
+    took = f"{time.perf_counter() - started:.0f}"
+    sure = not (structure.unconfirmed or structure.fitted or notes.differs or notes.assumed)
+    apart = difference(made, begun(recorded(problem, target), collectives))
+    return "exact" if sure else "doubtful", apart or "identical", "", "", took
 
 
 def row(code, sources, counts, target, *, measured=False):
@@ -180,6 +214,7 @@ def main():
     parser.add_argument("--only", help="codes whose names contain this text")
     parser.add_argument("--recorded", help="other numbers of ranks to record, separated by commas")
     parser.add_argument("--ranks", type=int, help="another number of ranks to continue to")
+    parser.add_argument("--first", type=int, metavar="N", help="learn the first N collectives of each rank alone")
     parser.add_argument("--measured", action="store_true", help="time the computation instead of leaving it out")
     options = parser.parse_args()
     codes = [
@@ -197,7 +232,10 @@ def main():
     for code in codes:
         counts = tuple(map(int, options.recorded.split(","))) if options.recorded else code.recorded
         target = options.ranks or (max(MEASURED_TARGET, 1 + max(counts)) if options.measured else code.target)
-        cells = row(code, options.sources, counts, target, measured=options.measured)
+        if options.first:
+            cells = first_of(code, options.sources, counts, target, options.first)
+        else:
+            cells = row(code, options.sources, counts, target, measured=options.measured)
         shown = ", ".join(map(str, counts))
         print(f"| {code.name} | `{code.arguments}` | {shown} | {target} | {' | '.join(cells)} |", flush=True)
 

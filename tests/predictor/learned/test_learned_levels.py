@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from apps.recording.events import Kind
 from predictor.learned import points
 from predictor.learned.noisy import ratios_to
 from predictor.learned.rows import Rows
+from tests.predictor.learned.test_learned_calls import check_exact
 
 
 def test_the_next_place_with_points_may_be_far_along_the_axis():
@@ -24,3 +26,20 @@ def test_places_with_points_on_a_level_and_none_on_the_coarser_one_are_told_from
 
 def test_a_rank_without_points_fits_where_the_fit_is_0_too():
     assert ratios_to(np.array([2.0, 0.0, 0.0]), np.array([3.0, 0.0, 1.0])).tolist() == [1.5, 1.0, np.inf]
+
+
+def cycles(rank):
+    """Go twice from 64 points on a line down to 2 and up again; who has points sends to the next that has some."""
+    place, sides = np.arange(rank.nranks), np.full(rank.nranks, rank.nranks)
+    levels = [64, 32, 16, 8, 4, 2]
+    for site, finest in 2 * [*((10, m) for m in levels), *((20, m) for m in levels[::-1])]:
+        m = np.full(rank.nranks, finest)
+        if points.points(place, sides, m)[rank.rank]:
+            there, source = (int(points.following(place, sides, m, step)[rank.rank]) for step in (1, -1))
+            begun = [rank.start(Kind.RECV, site, source, site, 8), rank.start(Kind.SEND, site + 1, there, site, 8)]
+            for at, number in enumerate(begun):
+                rank.add(Kind.WAIT, site + 2 + at, request=number)
+
+
+def test_messages_between_the_ranks_that_have_points_on_a_level_are_continued():
+    check_exact(cycles, (4, 8, 16), 64, numbers=(64,))
