@@ -10,6 +10,7 @@ from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.editing.steps import Program
+from validation.workbench.project.numbers import number_text
 from validation.workbench.project.platform_files import listed, located
 
 NONE = "-"  # instead of a system: show no times
@@ -73,4 +74,6 @@ def add_costs(programs: Iterable[Program], costs: Costs) -> None:
             ]
             sums = {word: sum(parts[kind] for parts in inside) for kind, word in _KINDS.items()}
             least_s = _NEGLIGIBLE * sum(sums.values())
-            step.cost = ", ".join(f"{time_s:.3g} s {word}" for word, time_s in sums.items() if time_s > least_s)
+            step.cost = ", ".join(
+                f"{number_text(time_s, 3)} s {word}" for word, time_s in sums.items() if time_s > least_s
+            )

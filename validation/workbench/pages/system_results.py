@@ -10,6 +10,7 @@ from typing import Any
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.project.numbers import number_text
 from validation.workbench.queue.points import point_of
 from validation.workbench.queue.results import one_result
 
@@ -29,7 +30,7 @@ class Overlay:
     def words(self, label: str, processes: int) -> str:
         """Return what is written at units that have processes of a label."""
         share = self.computing.get(label)
-        busy = "" if share is None else f", {100 * share:.3g} % computing"
+        busy = "" if share is None else f", {number_text(100 * share, 3)} % computing"
         return f"{processes:,} {label} placed{busy}"
 
 
@@ -41,10 +42,11 @@ def results_of(desk: Desk, file_name: str) -> list[tuple[int, str]]:
         " ORDER BY results.id DESC LIMIT ?"
     )
     rows = desk.queue.tables.rows(query, (PurePath(file_name).stem, _MOST))
-    return [
-        (row["id"], f"{row['id']}: {row['app']}, {row['ranks']:,} processes, {row['predictor']}, {row['time_s']:.5g} s")
-        for row in rows
-    ]
+    return [(row["id"], f"{row['id']}: {row['app']}, {_words(row)}") for row in rows]
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    return f"{number_text(row['ranks'])} processes, {row['predictor']}, {number_text(row['time_s'])} s"
 
 
 def overlay_of(desk: Desk, file_name: str, text: str) -> Overlay | None:
