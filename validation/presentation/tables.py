@@ -132,7 +132,7 @@ def _title(row: Row, differing: Sequence[str]) -> str:
 
 
 def error_cell(error_pct: float | None, *, signed: bool = True) -> str | Cell:
-    """Return an error in %, whose colour tells its size."""
+    """Return an error in %, coloured by its size."""
     text = percent(error_pct, signed=signed)
     if error_pct is None or math.isnan(error_pct):
         return text
