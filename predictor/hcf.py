@@ -30,7 +30,13 @@ def sequential_compute_time(Tcp_slower_s: float, NCT: int) -> float:
 
 
 def homogeneous_compute_time(Tcp_slower_s: float, NCT: int, nodes: int) -> float:
-    """Eq. (3), s: Tcp_slower NCT / (N M), with nodes = N M."""
+    """Eq. (3), s: Tcp_slower NCT / (N M), with nodes = N M.
+
+    The paper's Grid 4*8 has four probed nodes, of which the slowest computes 7 s, and 32 nodes:
+
+    >>> homogeneous_compute_time(7.0, NCT=4, nodes=32)
+    0.875
+    """
     return sequential_compute_time(Tcp_slower_s, NCT) / nodes
 
 

@@ -119,7 +119,8 @@ class Space:
         if ranks is None:
             if self.grid not in rows.places:
                 rows.places[self.grid] = self._place(rows, rows.rank)
-            return rows.places[self.grid]
+            c, sides = rows.places[self.grid]
+            return c.copy(), sides  # rules for partners change the coordinates
         return self._place(rows, ranks)
 
     def _place(self, rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -69,7 +69,8 @@ def learned_times(inputs: np.ndarray, times_s: np.ndarray, asked: np.ndarray) ->
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is stopped before it learns the runs by heart
             network.fit((inputs - centre) / spread, (logs - middle) / width)
         made.append(network.predict((asked - centre) / spread) * width + middle)
-    return np.exp(np.array(made))
+    times: np.ndarray = np.exp(np.array(made))
+    return times
 
 
 @dataclass(frozen=True)
