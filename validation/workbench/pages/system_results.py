@@ -42,7 +42,7 @@ def results_of(desk: Desk, file_name: str) -> list[tuple[int, str]]:
         " ORDER BY results.id DESC LIMIT ?"
     )
     rows = desk.queue.tables.rows(query, (PurePath(file_name).stem, _MOST))
-    return [(row["id"], f"{row['id']}: {row['app']}, {_words(row)}") for row in rows]
+    return [(row["id"], f"{row['id']}: {row['app']}, {_words(dict(row))}") for row in rows]
 
 
 def _words(row: Mapping[str, Any]) -> str:
