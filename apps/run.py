@@ -130,7 +130,7 @@ def _time(record: RunRecord) -> list[str]:
     each = ", ".join(f"{time_s:.6g}{' (far)' if index in far else ''}" for index, time_s in enumerate(how.repeats_s))
     of = f"median of {len(how.repeats_s)} repeats" if len(how.repeats_s) > 1 else "one run"
     throttled = [events for events in how.throttled if events >= 0]
-    heat = f"{sum(throttled)} events of throttling" if throttled else "no host tells of throttling"
+    heat = f"{sum(throttled)} events of throttling" if throttled else "no host reports throttling"
     return [
         f"time          {record.time_s:.6g} s measured, {of}",
         *(

@@ -158,7 +158,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class CallCertainty:
-    """Certainty of what was learned of a call path, on the target's ranks."""
+    """Certainty of the learned laws of a call path, on the target's ranks."""
 
     call: str  # its operation and place
     state: str  # exact, unconfirmed (it took the largest recording to learn), ambiguous (formulas), fitted or assumed
@@ -188,7 +188,7 @@ class Prediction:
     )
     interval: Interval | None = None  # calibrated interval for the true time; answers fill it in for all models
     no_interval: str | None = None  # why interval is None: from the model, else from the answers
-    fit_residual: float | None = None  # largest |fitted - measured| / measured of a fitted law; None: nothing to tell
+    fit_residual: float | None = None  # largest |fitted - measured| / measured of a fitted law; None: no fitted law
     loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model predicts the time only
     # Time over which energy is integrated: from the start of the first rank to the end of the last; None: time_s.
     span_s: float | None = None

@@ -112,6 +112,7 @@ FAMILIES: dict[str, Family] = {
             "amdahl": Variant(f"{_FITS}:FIT_AMDAHL", "Amdahl's law, fitted to smaller runs"),
             "loglinear": Variant(f"{_FITS}:FIT_LOGLINEAR", "a power of the number of ranks, fitted to smaller runs"),
             "log": Variant(f"{_FITS}:FIT_LOG", "a line in its logarithm"),
+            "neural": Variant("predictor.regression.neural:FIT_NEURAL", "a neural network (scikit-learn)", False),
         }
     ),
     "extrap": Family(

@@ -41,49 +41,27 @@ def homogeneous_compute_time(Tcp_slower_s: float, NCT: int, nodes: int) -> float
 
 
 def heterogeneity_factor(Tcp_slower_s: float, Tcp_s: float) -> float:
-    """Eq. (4): Tcp_slower / Tcp_ij, which is 1 for the slowest node and larger for a faster one.
-
-    Nodes of 40 and 70 Gflop/s:
-
-    >>> heterogeneity_factor(7.0, 4.0)
-    1.75
-    """
+    """Eq. (4): Tcp_slower / Tcp_ij, which is 1 for the slowest node and larger for a faster one."""
     return Tcp_slower_s / Tcp_s
 
 
 def node_compute_time_as_printed(Tcp_homo_s: float, HCF: float) -> float:
-    """Eq. (5) as printed, s: Tcp_homo HCF.  A faster node gets a longer time, so the fastest node determines eq. (6).
-
-    >>> node_compute_time_as_printed(0.875, HCF=1.75)
-    1.53125
-    """
+    """Eq. (5) as printed, s: Tcp_homo HCF.  A faster node gets a longer time, so the fastest determines eq. (6)."""
     return Tcp_homo_s * HCF
 
 
 def node_compute_time(Tcp_homo_s: float, HCF: float) -> float:
-    """Eq. (5) corrected, s: Tcp_homo / HCF, so that the slowest node determines eq. (6).
-
-    >>> node_compute_time(0.875, HCF=1.75)
-    0.5
-    """
+    """Eq. (5) corrected, s: Tcp_homo / HCF, so that the slowest node determines eq. (6)."""
     return Tcp_homo_s / HCF
 
 
 def communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
-    """Eq. (7), s: Tcm N M / NCT.  Growth with the number of nodes is the paper's assumption, not a law.
-
-    >>> communication_time(2.0, NCT=4, nodes=32)
-    16.0
-    """
+    """Eq. (7), s: Tcm N M / NCT.  Growth with the number of nodes is the paper's assumption, not a law."""
     return Tcm_s * nodes / NCT
 
 
 def constant_communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
-    """Replacement for eq. (7), s: the communication time of the probe, for any number of nodes.
-
-    >>> constant_communication_time(2.0, NCT=4, nodes=32)
-    2.0
-    """
+    """Replacement for eq. (7), s: the communication time of the probe, for any number of nodes."""
     return Tcm_s
 
 
@@ -113,8 +91,12 @@ def read_probe(evidence: Evidence) -> Probe:
     """Return the probe's times from the record of its run."""
     record, platform = evidence.record, evidence.request.target.platform
     slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
+    Tcp_s: dict[str, float] = {}
+    for host, compute_s in zip(record.host, record.compute_s, strict=True):
+        cluster = platform.cluster_of(host).name
+        Tcp_s[cluster] = max(compute_s, Tcp_s.get(cluster, 0.0))
     return Probe(
-        Tcp_s={platform.cluster_of(h).name: s for s, h in sorted(zip(record.compute_s, record.host, strict=True))},
+        Tcp_s=Tcp_s,
         Tcm_s=record.comm_s[slowest],
         NCT=record.ranks,
         evidence=evidence.id,

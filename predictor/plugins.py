@@ -88,7 +88,7 @@ def check_free(made: Predictor, taken: Collection[str]) -> None:
         UserError: The name is taken.
     """
     if made.name in taken:
-        problem = "there is another predictor of that name, and tables tell predictors apart by their names"
+        problem = "there is another predictor of that name, and tables identify predictors by their names"
         raise UserError(f"predictor {made.name!r}", problem, "Give yours another name")
 
 

@@ -109,9 +109,9 @@ def running_slurm(folder):
 def _wait_for_nodes(environment, daemons, folder):
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
-        told = subprocess.run(["sinfo", "-h", "-N", "-o", "%N %T"], env=environment, capture_output=True, text=True,
+        shown = subprocess.run(["sinfo", "-h", "-N", "-o", "%N %T"], env=environment, capture_output=True, text=True,
                               check=False).stdout  # fmt: skip
-        if sorted(told.split("\n")[:-1]) == [f"{node} idle" for node in NODES]:
+        if sorted(shown.split("\n")[:-1]) == [f"{node} idle" for node in NODES]:
             return
         if any(one.poll() is not None for one in daemons):
             break

@@ -101,7 +101,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
         [[programs]]                        # programs of your own, each in a table like this
         file = "halo.c"                     # source or binary, as in --program
         arguments = "128 {iterations}"      # as in --program-args
-        iterations = 100                    # of a full run, if the arguments tell it
+        iterations = 100                    # of a full run, if the arguments determine it
         flags = "-DFAST"                    # of the compiler, as in --program-flags; build and status likewise
         name = "halo-128"                   # in the results; default: that of the file
         [[programs]]                        # or another kernel, with its class, or with its size

@@ -4,13 +4,21 @@ A record of the file ``inputs`` has a letter, the size and the time of change (s
 separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/inputs.py write the records
 in the order of the first queries:
 
-    F an existing file or folder was opened or queried A the same for a missing one D the names in a folder were listed
-    W a file was created or emptied; the program later reads only what it has written itself P a file was opened for
-    writing only, and kept its content L a library was loaded K the program resolved a name through links E an
-    environment variable was read X something happened that hides inputs H the program refers to a function that returns
-    its hosts or SimGrid's time Q the program has polled for messages with a function whose result depends on the time R
-    a rank has read the simulated clock C a rank has read it more than twice V the program has called a function whose
-    results change by themselves, such as a clock T the program has requested threads that call MPI
+    F  an existing file or folder was opened or queried
+    A  the same for a missing one
+    D  the names in a folder were listed
+    W  a file was created or emptied; the program later reads only what it has written itself
+    P  a file was opened for writing only, and kept its content
+    L  a library was loaded
+    K  the program resolved a name through links
+    E  an environment variable was read
+    X  something happened that hides inputs
+    H  the program refers to a function that returns its hosts or SimGrid's time
+    Q  the program has polled for messages with a function whose result depends on the time
+    R  a rank has read the simulated clock
+    C  a rank has read it more than twice
+    V  the program has called a function whose results change by themselves, such as a clock
+    T  the program has requested threads that call MPI
 """
 
 from __future__ import annotations

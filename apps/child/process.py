@@ -75,9 +75,7 @@ def run_bounded(
         try:
             words = [str(program), str(os.getpid()), str(write_end)]
             words += [word for path, limit in limits.items() for word in (str(path), str(limit))]
-            with (
-                interrupts_held()
-            ):  # an unknown keeper would keep running, and write into a folder that is being removed
+            with interrupts_held():  # an unknown keeper would run on, and write into a folder that is being removed
                 keeper = _started([*words, *command], working_folder or folder, environment, write_end)
             reason = _wait(report, started_s, time_limit_s, stop)
         finally:

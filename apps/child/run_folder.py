@@ -45,7 +45,7 @@ def working_folder(folder: Path, files: Mapping[str, str] = MappingProxyType({})
             if number == MOST_ENTRIES:
                 problem = f"it has more than {MOST_ENTRIES:,} entries, to which every run needs links"
                 raise UserError(
-                    "the current folder", problem, "Start the command in one above it, or in an emptier one"
+                    "the current folder", problem, "Start the command in a parent folder, or in one with fewer entries"
                 )
             if entry.name in files:
                 continue

@@ -25,7 +25,7 @@ def own_processor(wanted: int | None) -> Iterator[int]:
         wanted: Its number; None: the last one on which no grid runs.
 
     Raises:
-        UserError: All of them, or the wanted one, stay taken for PATIENCE_S.
+        UserError: All of them, or the requested one, are in use for longer than PATIENCE_S.
     """
     folder = cache_folder() / "emulation"
     numbers = sorted(os.sched_getaffinity(0), reverse=True) if wanted is None else [wanted]

@@ -49,7 +49,7 @@ class Launcher:
     script: str | None = None  # text of the batch script whose file replaces {script}
     cancel: tuple[str, ...] = ()  # command that ends a job that the launcher has left behind, with {job}
     version: tuple[str, ...] = ()  # command that prints the version of MPI
-    slurm: tuple[str, ...] = ()  # options that replace the word {slurm}: account, partition and the like
+    slurm: tuple[str, ...] = ()  # options that replace the word {slurm}: such as account and partition
     retry_status: int | None = None  # exit status if a run was disturbed and must be repeated
 
 
@@ -179,7 +179,7 @@ def _name(table: CheckedTable, default: str) -> str:
 
 
 def _setup(table: CheckedTable) -> tuple[str, ...]:
-    """Return the lines of a shell that load modules and the like."""
+    """Return the shell lines that load modules and prepare the environment."""
     lines = table.list_of("setup", [], str, "lines of a shell")
     for line in lines:
         if not line.strip() or not line.isprintable():

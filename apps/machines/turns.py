@@ -23,7 +23,7 @@ _LOCKS = 64
 
 @contextmanager
 def alone_on(machine: Machine, stop: threading.Event | None = None) -> Iterator[None]:
-    """Wait until no other run of this user is on the machine's hosts, and keep others away for the context's duration.
+    """Wait until no other run of this user is on the machine's hosts, and hold back others while the context lasts.
 
     Files of several machines may name the same host; their runs take turns too.  Other users of this computer, and
     other computers, are not kept away.

@@ -1,4 +1,4 @@
-"""Exit status of commands that simulate, and the text of what failed."""
+"""Exit status of commands that simulate, and the text about failures."""
 
 from __future__ import annotations
 

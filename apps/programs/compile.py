@@ -29,7 +29,7 @@ def kernel_program(kernel: Kernel) -> Path:
 
 @cache
 def kernel_hash(kernel: Kernel) -> str:
-    """Return a hash of a kernel's sources and compiler flags, as they are when it is first asked for."""
+    """Return a hash of a kernel's sources and compiler flags, as they are at the first call."""
     return _hash_now(kernel)
 
 

@@ -1,4 +1,4 @@
-"""Input files of a user's program that are made for each run, because the number of iterations stands in them."""
+"""Input files of a user's program that are made for each run, because they contain the number of iterations."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def read_templates(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         try:
             content = input_bytes(template, most_bytes=_MOST_BYTES)
         except OSError as err:
-            raise OptionError(where, f"{template} cannot be read: {err.strerror}", "Name a file that is there") from err
+            raise OptionError(where, f"{template} cannot be read: {err.strerror}", "Name an existing file") from err
         made[name] = content.decode("utf-8", "surrogateescape")
     return tuple(sorted(made.items()))

@@ -98,7 +98,7 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
         KernelError: The libraries cannot be listed.
     """
     named = needed_names(binary)
-    if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
+    if all(name.startswith(_SHARED) for name in named):  # as in most programs in C, which need no search
         return ()
     return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))
 

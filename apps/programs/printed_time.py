@@ -60,7 +60,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def printed_time(pattern: str, output: str) -> Printed | None:
-    """Return the last time in the output that stands where the pattern says; None: there is none.
+    """Return the last time in the output that matches the pattern; None: nothing matches.
 
     >>> printed_time("Time in seconds = {time}", " Time in seconds =         1.80").time_s
     1.8

@@ -82,7 +82,7 @@ def _imports(tree: ast.Module, package: str) -> bool:
 
 
 def content_hash(path: Path) -> str:
-    """Return a hash of the file and of all that it imports from its own folder, directly or indirectly.
+    """Return a hash of the file and of all modules that it imports from its folder, directly or indirectly.
 
     The folder counts too, because a program may read files from there, and so do the environment variables that they
     read: Python copies all of them when it starts, so that no run shows which.

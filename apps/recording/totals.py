@@ -1,4 +1,4 @@
-"""Totals of what a run sends, which show whether two runs of a program did the same."""
+"""Totals of the data that a run sends, which show whether two runs of a program did the same."""
 
 from __future__ import annotations
 

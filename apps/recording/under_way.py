@@ -29,7 +29,7 @@ class UnderWay:
     flights: npt.NDArray[np.void]  # by iteration: messages in flight at its end on rank 0, FLIGHT
 
     def drift_rel(self, period: Period, start: int = 0) -> float:
-        """Return how much a period of iterations may grow, judged by what does not repeat in it.
+        """Return how much a period of iterations may grow, judged by its messages that do not repeat.
 
         A message that arrives later from period to period eventually delays a rank.  Of several messages in flight, one
         may cause the whole difference.  Infinity: calls or messages differ.

@@ -38,7 +38,7 @@ _FLAGS = ("-O2", "-std=gnu11", "-DSMPI_NO_OVERRIDE_MALLOC")
 
 
 def program_hash(spec: RunSpec) -> str:
-    """Return the identity of the program, of the processor it was recorded on, and of what records and replays it."""
+    """Return the identity of the program, of the processor it was recorded on, and of the recorder and the replayer."""
     program = spec.target.problem.program
     assert program is not None  # RunSpec checks that a replay is one of a program
     parts = (program.content_hash, processor_model(), real_recorder_hash(), recorder_hash(), _replayer_hash())

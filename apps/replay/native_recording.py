@@ -88,7 +88,7 @@ def _turn(stop: threading.Event | None) -> Iterator[None]:
 
 
 def _of_store(store: Store | None, identity: dict[str, object], nranks: int) -> tuple[Recording, Inputs | None] | None:
-    """Return a recording that the store has, and that may be used again; None: there is none."""
+    """Return a stored recording that may be used again; None: there is none."""
     if store is None or not store.unchanged("recording", identity):
         return None
     from apps.recording.files import from_bytes  # imported here because NumPy is slow to import

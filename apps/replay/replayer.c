@@ -146,7 +146,7 @@ static void send(Replay *r, const Event *e)
 
 static void receive(Replay *r, const Event *e)
 {
-  Elements of = elements(e->tag >= 0 ? e->size_bytes : (buffer_bytes + 8) / 8 * 8); /* a part of a call does not tell its size */
+  Elements of = elements(e->tag >= 0 ? e->size_bytes : (buffer_bytes + 8) / 8 * 8); /* a part of a call has no size */
   MPI_Irecv(buffer[1], of.count, of.type, place_of(e), tag_of(e), r->comms[e->comm], &r->requests[e->request]);
 }
 
@@ -246,7 +246,7 @@ static void reduce(Replay *r, const Event *e, MPI_Comm comm, int root)
     MPI_Exscan(buffer[0], buffer[1], of.count, of.type, op, comm);
 }
 
-/* The counts of what the rank receives come after those of what it sends. */
+/* The counts of received elements follow those of sent elements. */
 static void to_all(Replay *r, const Event *e, MPI_Comm comm)
 {
   Blocks mine = blocks_of(r, e, e->request), theirs = blocks_of(r, e, e->request + all_members[e->comm].size);

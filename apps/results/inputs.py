@@ -14,7 +14,7 @@ from typing import Any
 
 MISSING = "missing"
 LINK = "-> "  # before a name of which is kept where it leads
-FOLDER = "folder"  # one that is there; if its names were listed, their hash follows
+FOLDER = "folder"  # an existing one; if its names were listed, their hash follows
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Inputs:
     files: dict[str, str] = field(default_factory=dict)  # state by name, as ``state`` returns it
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any of it is not kept
-    asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
+    asks: tuple[str, ...] = ()  # functions that return the program's hosts: on others it may behave differently
     varies: tuple[str, ...] = ()  # functions and files whose results change by themselves, such as a clock
     polls: tuple[str, ...] = ()  # functions that poll for messages
-    clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice, or like these
-    reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
+    clocks: tuple[str, ...] = ()  # functions that return the simulated time, called more than twice, or like these
+    reads: tuple[str, ...] = ()  # functions that return the simulated time, called at least once
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
     # What comparing runs in other surroundings has shown (apps/runs/surroundings.py).
     depends: tuple[str, ...] = ()  # on which parts of them the course depends
@@ -107,7 +107,7 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
 
 
 def state(name: str, *, listed: bool = False) -> str:
-    """Return the hash of a file's content, or what else is there; of a ``listed`` folder the hash of its names too."""
+    """Return the hash of a file's content, or the kind of another path; ``listed``: with a hash of a folder's names."""
     if name.startswith(LINK):
         return f"leads to {os.path.realpath(name.removeprefix(LINK))}"
     try:

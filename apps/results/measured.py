@@ -21,10 +21,10 @@ class Measured:
     representative: int  # index of the repeat whose time is the median; the record's other fields are of it
     load_before: tuple[float, ...]  # largest load of a host when the repeat began, averaged over a minute; -1: unknown
     load_after: tuple[float, ...]
-    throttled: tuple[int, ...]  # events of slowed processors, all hosts; -1: no host tells
+    throttled: tuple[int, ...]  # throttling events, all hosts; -1: not reported by any
     file_s: tuple[float, ...]  # by rank: the part of its time in MPI that MPI's functions for files took
     calls_seen: int  # calls of MPI in the whole run, of the rank with the fewest
-    mpi: str  # the library's own words about its version
+    mpi: str  # the version in the library's words
     launcher: tuple[str, ...]  # the command with its options
     date: str  # of the first repeat's start, UTC
     said: tuple[str, ...] | None = field(default=None, metadata={"may_be_absent": True})  # the launcher's cautions

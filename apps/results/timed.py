@@ -1,4 +1,4 @@
-"""The part of a record that tells where the measured computation of a program comes from."""
+"""The part of a record about the source of a program's measured computation."""
 
 from __future__ import annotations
 

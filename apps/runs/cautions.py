@@ -31,7 +31,7 @@ _LOCKED = (
 SPREAD_REL = 0.1  # possible relative error of measured computation that causes no caution
 _POLLING_MATTERS = 0.05  # share of the time above which the charge for polls causes a caution
 CHARGED = (
-    "SimGrid's charge for polling for messages (MPI_Iprobe, MPI_Test and the like, 0.1 ms each), not a time of a "
+    "SimGrid's charge for polling for messages (MPI_Iprobe, MPI_Test and similar calls, 0.1 ms each), not a time of a "
     "machine: --cfg smpi/iprobe:1e-6 --cfg smpi/test:1e-6 charges 1 µs"
 )
 _BUSY = 0.5  # load above which a host is used by others

@@ -79,9 +79,8 @@ class Cluster:
     def _check_places(self, address: str) -> None:
         """Refuse workers whose results could differ; workers that join later are checked at each of their runs."""
         for worker, found in self._client.run(place, on_error="return").items():
-            differs = (
-                f"no usable installation ({found!r})" if isinstance(found, Exception) else difference(place(), found)
-            )
+            unusable = isinstance(found, Exception)
+            differs = f"no usable installation ({found!r})" if unusable else difference(place(), found)
             if differs is not None:
                 self._client.close()
                 raise _unlike(f"--scheduler {address}", f"worker {worker}", differs)

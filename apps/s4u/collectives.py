@@ -33,7 +33,7 @@ class Rank(Protocol):
 
 
 def barrier(rank: Rank) -> None:
-    """Wait for all ranks, linearly: all tell rank 0, then rank 0 tells all."""
+    """Wait for all ranks, linearly: all send to rank 0, then rank 0 sends to all."""
     if rank.rank == 0:
         rank.waitall([rank.collective_receive(source) for source in range(1, rank.size)])
         rank.waitall([rank.collective_send(dest, 0) for dest in range(1, rank.size)])
@@ -118,8 +118,8 @@ def all_to_all_v(rank: Rank, members: Sequence[int], sizes_bytes: Sequence[int])
 def split(rank: Rank, groups: Sequence[Sequence[int]]) -> None:
     """Make communicators.
 
-    Rank 0 gathers from all ranks, then tells one group after the other who its members are; the first member of each
-    group broadcasts a number.
+    Rank 0 gathers from all ranks, then sends its members to one group after the other; the first member of each group
+    broadcasts a number.
     """
     if rank.rank == 0:
         rank.waitall([rank.collective_receive(source) for source in range(1, rank.size)])

@@ -32,7 +32,7 @@ class Player:
         declared = traffic(problem, nranks)
         self._iterative = problem.iterative
         self._marks_first = bool(declared.before)
-        parts: dict[Step | Split, _Parts] = {}  # steps that stand in several places are one object
+        parts: dict[Step | Split, _Parts] = {}  # steps in several places are one object
         self._setup, self._before, self._iteration, self._last, self._after = (
             _by_rank(steps, nranks, parts)
             for steps in (declared.setup, declared.before, declared.iteration, declared.last, declared.after)

@@ -1,4 +1,4 @@
-"""Notes of what a rank does, as it happens: files of the layout that apps/recording/files.py reads."""
+"""Records of a rank's operations during its run: files in the layout that apps/recording/files.py reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Events:
         return self._begin(clock_s, Kind.SEND, dest, tag, size_bytes)
 
     def receive(self, clock_s: float, source: int, tag: int) -> int:
-        """Note a receive, whose size ``came`` will tell; return the number of the operation."""
+        """Note a receive, whose size ``came`` will set; return the number of the operation."""
         return self._begin(clock_s, Kind.RECV, source, tag, 0)
 
     def came(self, operation: int, size_bytes: int) -> None:

@@ -17,7 +17,7 @@ _LANGUAGE = _HERE.parent / "traffic"
 def layer_hash(kernel: Kernel | None = None) -> str:
     """Return a hash of this package and of the declaration that it plays, if it plays a kernel's.
 
-    The files count as they are when it is first asked for.
+    The hash is that of the files at the first call.
     """
     return _hash_now(kernel)
 

@@ -61,7 +61,7 @@ class Section:
     """The timed section of one rank.  It is open from the beginning; ``begin`` restarts it."""
 
     def __init__(self, clock_s: float = 0.0):
-        self.all_marked = False  # whether nothing but what ``before`` marks precedes the first iteration
+        self.all_marked = False  # whether only the part marked by ``before`` precedes the first iteration
         self.begin(clock_s)
 
     def begin(self, clock_s: float) -> None:

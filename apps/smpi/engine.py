@@ -147,8 +147,7 @@ def note_fingerprints(
 ) -> Finished:
     """Run a number of iterations, and write hashes of the ranks' actions to the folder ``notes``.
 
-    ``calls``: write a hash of each call, not only of each iteration that the program marks.  ``surroundings``: None:
-        unchanged.
+    ``calls``: write a hash of each call, not only of each marked iteration.  ``surroundings``: None: unchanged.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.

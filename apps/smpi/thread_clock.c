@@ -1,7 +1,7 @@
 /* Loaded before all other libraries into simulations of kernels, whose computations are injected and not timed.
  *
- * SimGrid 3.32 reads the clock of the thread around every MPI call all the same, which is a call of the system and takes
- * a fifth of a run, and then does nothing with it.  Here this clock stands still. */
+ * SimGrid 3.32 nevertheless reads the clock of the thread around every MPI call and ignores the value.  This is a
+ * system call, and all of them take a fifth of a run.  Here this clock stands still. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -27,7 +27,7 @@ _SHARED_MALLOC, _OWN_MALLOC = "smpi/auto-shared-malloc-thresh", "-USMPI_NO_OVERR
 
 
 def check_known(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a value that is none of the ``known`` ones.
+    """Refuse a value that is not among the ``known`` ones.
 
     Raises:
         OptionError: The value is unknown.
@@ -66,7 +66,7 @@ def check_iterations(iterations: str | int, target: Target, *, ends_itself: bool
     Args:
         iterations: Number or policy, as in RunSpec.
         target: The target of the run.
-        ends_itself: The run's arithmetic tells how many iterations it takes.
+        ends_itself: The run's arithmetic decides the number of iterations.
 
     Raises:
         OptionError: The target does not allow them.

@@ -1,4 +1,4 @@
-"""The choice between injected and measured computation, by what a program refers to."""
+"""The choice between injected and measured computation, by the functions that a program refers to."""
 
 from __future__ import annotations
 

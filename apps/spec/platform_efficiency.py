@@ -1,4 +1,4 @@
-"""Efficiency of a kernel as a calibrated platform has it: of each host, with one rank and with all cores busy."""
+"""Efficiency of a kernel from a calibrated platform: for each host, with one rank and with all cores busy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def platform_efficiency(
 ) -> float:
     """Return the share of its hosts' speed that the target's kernel sustains with as many ranks on each of them.
 
-    The time of an operation grows evenly from that of one rank to that of all cores.  The hosts of a run have one
-    share in common: that with which equal work on every rank takes the same time in all.
+    The time of an operation grows evenly from that of one rank to that of all cores.  All hosts of a run have the same
+    share, with which equal work on every rank takes the same total time.
 
     Args:
         target: The target.
@@ -27,7 +27,7 @@ def platform_efficiency(
         bytes_per_flop: As in RunSpec.
 
     Raises:
-        OptionError: The platform does not tell it, or the program is the user's own.
+        OptionError: The platform does not give it, or the program is the user's own.
     """
     problem = target.problem
     if problem.program is not None:

@@ -1,7 +1,6 @@
 """Claims of processes on entries that they are making, so that other processes wait for the result.
 
-A claim is a locked empty file in the store's folder.  It ends with the process that holds it, even if the process is
-killed.
+A claim is a locked empty file in the store's folder.  It ends with the process that holds it, even a killed one.
 """
 
 from __future__ import annotations

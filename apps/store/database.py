@@ -141,8 +141,8 @@ def set_aside(folder: Path, damaged: tuple[int, int] | None) -> str | None:
         number = 1
         while any(os.path.lexists(folder / f"{name}.corrupt-{number}") for name in (DATABASE, PAYLOADS)):
             number += 1
-        # The journal first: if it stayed, SQLite would play it back into the new database.  The database last: as long
-        # as it is there, the next process sees that there is something to set aside.
+        # The journal first: if it stayed, SQLite would play it back into the new database.  The database last:
+        # its presence shows the next process that there is something to set aside.
         for name in (f"{DATABASE}-journal", PAYLOADS, DATABASE):
             with contextlib.suppress(FileNotFoundError):
                 os.rename(folder / name, folder / f"{name}.corrupt-{number}")

@@ -94,7 +94,7 @@ class Store:
         return payload[1] if payload is not None and _is_asked(payload[0], asked) else None
 
     def unchanged(self, kind: str, identity: dict[str, Any]) -> bool:
-        """Return whether a stored result may be used again: all that a user's program has read is as it was."""
+        """Return whether a stored result may be used again: all inputs of a user's program are unchanged."""
         row = self._row(kind, identity_hash(identity))
         stored = None if row is None else _json_object(row[0])
         if stored is None:
@@ -179,11 +179,10 @@ class Store:
         return False
 
     def get_record(self, identity: dict[str, Any], *, inexact: bool = False, quiet: bool = False) -> RunRecord | None:
-        """Return the record of a run; None if it is unknown, or is not a record as they are now, which is reported.
+        """Return the record of a run; None if it is unknown, or not in the current form of records, which is reported.
 
         Only exact records (see ``is_exact``) are returned, unless ``inexact`` asks for others too; their reuse is then
-        reported, unless ``quiet``.  The record of a user's program is returned only if all that it has read is known,
-        and as it was.
+        reported, unless ``quiet``.  That of a user's program is returned only if its inputs are known and unchanged.
         """
         key = identity_hash(identity)
         for kind in ("record", "measurement") if inexact else ("record",):
@@ -223,7 +222,7 @@ class Store:
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
 
     def refuse(self, kind: str, key: str, reason: str) -> None:
-        """Report that an entry, although as it was written, is not what its reader expects.
+        """Report that an undamaged entry is not what its reader expects.
 
         The caller makes it again, which replaces it; all other entries stay.
         """

@@ -34,7 +34,7 @@ def check_timeline(option: str, text: str) -> None:
         )
     for name in _archive(Path(text)):
         if name.exists():
-            raise UserError(where, f"{name} is there already", "Remove it, or choose another name")
+            raise UserError(where, f"{name} already exists", "Remove it, or choose another name")
 
 
 def _archive(path: Path) -> tuple[Path, Path, Path]:

@@ -1,4 +1,4 @@
-"""The calls of MPI by what a recording makes of them."""
+"""The calls of MPI by their representation in a recording."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MESSAGES = frozenset(
         "MPI_Sendrecv_replace", "MPI_Start", "MPI_Startall", "MPI_Request_free", "MPI_Cancel",
     }
 )  # fmt: skip
-# Calls that make communicators; in a trace nothing tells the messages that they send, so that they take no time.
+# Calls that make communicators; their messages are not in a trace, so that they take no time.
 MAKERS = frozenset(
     {
         "MPI_Comm_dup", "MPI_Comm_dup_with_info", "MPI_Comm_split", "MPI_Comm_split_type", "MPI_Comm_create",

@@ -106,7 +106,7 @@ class _Rank:
             return
         self.events.enter(call.entered_s)
         if name in calls.TESTS:
-            self.events.odd[f"calls of {name}, polling counts as it was recorded"] += 1
+            self.events.odd[f"calls of {name}, polling is as recorded"] += 1
         if not calls.is_represented(name) or name in _SIZED_MAKERS or name == "MPI_Cancel":
             self.events.unknown[name] += 1
         elif name in MADE:
@@ -144,7 +144,7 @@ class _Rank:
         return made
 
     def _end_receive(self, made: _Request, call: Call, status: Status | None) -> None:
-        """End a receive with the message that the status tells."""
+        """End a receive with the message that the status describes."""
         row, made.active = made.active, None
         peer, tag = made.peer, made.tag
         if peer == -1 and status is not None:
@@ -295,7 +295,7 @@ _TOLD: Mapping[str, Callable[[_Rank, Call], None]] = {
 
 
 def _collective(call: Call, events: RankEvents, comms: OwnComms, types: Datatypes) -> None:
-    """Add a collective call with the sizes that its arguments tell."""
+    """Add a collective call with the sizes from its arguments."""
     op, comm = calls.COLLECTIVES[call.name], comms.number(call)
     root = call.number("root") if op in calls.ROOTED else -1
     if op in calls.ROOTED and root < 0:
@@ -307,7 +307,7 @@ def _collective(call: Call, events: RankEvents, comms: OwnComms, types: Datatype
 def _sizes(call: Call, op: Op, types: Datatypes, *, at_root: bool) -> tuple[int, list[int]]:
     """Return the size and the counts of a collective call, as apps.recording.events.Op defines them.
 
-    With MPI_IN_PLACE one side has no meaning: then the other side tells the same.
+    With MPI_IN_PLACE one side has no meaning: then the other side has the same.
     """
     if op is Op.BARRIER:
         return 0, []

@@ -85,7 +85,7 @@ class Extras:
 
 
 def extras_of(path: Path) -> Extras:
-    """Return what a file tells beside its calls.
+    """Return the contents of a file other than its calls.
 
     Raises:
         TraceError: The file cannot be read, or is no text.

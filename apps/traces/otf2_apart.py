@@ -54,6 +54,6 @@ def read_apart(path: Path) -> Trace:
             trace: Trace | TraceError = pickle.load(file)  # our own child has written it
     if not isinstance(trace, TraceError):
         return trace
-    if said is not None and isinstance(trace, UnreadableArchive):  # the library has printed more than it tells
+    if said is not None and isinstance(trace, UnreadableArchive):  # the library has printed more than the error says
         raise UnreadableArchive(trace.where, said[1].rstrip(".!"))
     raise trace

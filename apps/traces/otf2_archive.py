@@ -28,7 +28,7 @@ _OPS: Mapping[Any, Op] = {
         "ALLTOALLV", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN",
     )
 } | {otf2.CollectiveOp.ALLTOALLW: Op.ALLTOALLV, otf2.CollectiveOp.REDUCE_SCATTER_BLOCK: Op.REDUCE_SCATTER}  # fmt: skip
-# Collectives that only make and free handles; nothing tells the messages that they send, so that they take no time.
+# Collectives that only make and free handles; their messages are not recorded, so that they take no time.
 _OF_HANDLES = {otf2.CollectiveOp.CREATE_HANDLE, otf2.CollectiveOp.DESTROY_HANDLE}
 
 
@@ -216,7 +216,7 @@ class _Rank:
         if not calls.is_represented(name):
             self.events.unknown[name] += 1
         if name in calls.PROBES or name in calls.TESTS:
-            odd = "waiting in it is left out" if name in calls.PROBES else "polling counts as it was recorded"
+            odd = "waiting in it is left out" if name in calls.PROBES else "polling is as recorded"
             self.events.odd[f"calls of {name}, {odd}"] += 1
         self._outermost(name, at_s)
         self._sized = False

@@ -63,7 +63,7 @@ def _to_every_member(call: Bytes) -> Sizes:
 
 
 def _gather_v(call: Bytes) -> Sizes:
-    """The root's own block is the rest of what it receives."""
+    """The root's own block is the rest of the bytes it receives."""
     blocks = list(call.sent)
     if call.root >= 0:
         others = sum(blocks) - blocks[call.root]

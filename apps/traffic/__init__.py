@@ -36,7 +36,7 @@ def declared_names() -> tuple[str, ...]:
 
 
 def known_names() -> tuple[str, ...]:
-    """Return the names of the kernels whose traffic predictors know: declared, or as it is to be expected."""
+    """Return the names of the kernels whose traffic predictors know: declared or expected."""
     return (*declared_names(), *_names(EXPECTED))
 
 
@@ -50,7 +50,7 @@ def declares(problem: Problem) -> bool:
 
 
 def describes(problem: Problem) -> bool:
-    """Return whether predictors know the traffic of this problem, exactly or as it is to be expected."""
+    """Return whether predictors know the traffic of this problem, exactly or as expected values."""
     return _kind(problem) in (EXACT, EXPECTED)
 
 

@@ -137,7 +137,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """The timed section of a program on this number of ranks.  A step that stands in several places is one object."""
+    """The timed section of a program on this number of ranks.  A step in several places is one object."""
 
     nranks: int
     before: tuple[Step, ...]  # before the iterations
@@ -164,7 +164,7 @@ class Traffic:
 
 
 def totals(nranks: int, steps: Iterable[Step] | Mapping[Step, int]) -> Totals:
-    """Return what each rank computes and sends in these steps, each as often as it is given or as a mapping says."""
+    """Return what each rank computes and sends in these steps, each as often as it occurs, or as a mapping says."""
     flops = np.zeros(nranks)
     sent = {name: np.zeros(nranks, np.int64) for name in ("messages", "bytes", "self_messages", "self_bytes")}
     collectives: dict[Op, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}

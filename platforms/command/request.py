@@ -49,9 +49,7 @@ class Request:
     """
 
     without: ClassVar[frozenset[str]] = frozenset()
-    absent: ClassVar[
-        Mapping[str, str]
-    ] = {}  # options of related commands that this one lacks: the reason, and what to do
+    absent: ClassVar[Mapping[str, str]] = {}  # options of related commands: why this one lacks them, and what to do
     sections: ClassVar[Mapping[str, str]] = {}  # title of the help's section, by field, in place of the declared one
     section_help: ClassVar[Mapping[str, str]] = {}  # a sentence below the title of a section
 

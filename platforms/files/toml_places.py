@@ -43,7 +43,7 @@ class Places:
         return [section for section in self.sections if section.path[: len(path)] == path]
 
     def section(self, path: Path) -> Section | None:
-        """Return the section of a table; None: the table is written within a value, or is not there."""
+        """Return the section of a table; None: the table is written within a value, or missing."""
         return next((section for section in self.sections if section.path == path), None)
 
     def line_of(self, path: Path) -> int | None:
@@ -55,7 +55,7 @@ class Places:
         return None
 
     def _begin(self, path: Path) -> int | None:
-        """Return the position of a value or table; of a table without a header that of the first thing in it."""
+        """Return the position of a value or table; for a table without a header, that of its first key or table."""
         section = self.section(path)
         if section is not None:
             return section.header
@@ -86,7 +86,7 @@ class _Scanner:
         start = header = body = end = 0
         comments = 0  # position of the comment lines directly before this line
         while self._at < len(self._text):
-            if plain := _PLAIN_LINE.match(self._text, self._at):  # most lines, which are quick to read so
+            if plain := _PLAIN_LINE.match(self._text, self._at):  # fast path for most lines
                 self._at = plain.end()
                 if plain[1]:
                     self._found.values[(*path, plain[1])] = plain.span(2)

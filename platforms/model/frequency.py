@@ -3,7 +3,7 @@
 J.-C. Charr, R. Couturier, A. Fanfakh, A. Giersch, "Energy consumption reduction for message passing iterative
 applications in heterogeneous architecture using DVFS", 2015: with the scaling factor S = f_max / f, computation takes S
 times as long; dynamic power is proportional to V^2 f with V proportional to f, and is therefore P_d S^-3; static power
-does not change.
+is constant.
 """
 
 from __future__ import annotations

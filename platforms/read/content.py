@@ -18,7 +18,7 @@ from platforms.files.reading import input_bytes
 from platforms.model.platform import Platform
 from platforms.read.xml_check import BLANKS, MOST_BYTES, MOST_PROFILE_BYTES
 
-# Profiles, and the lists of what disks hold: <prop id="content" value="..."/>.
+# Profiles, and the lists of the contents of disks: <prop id="content" value="..."/>.
 _CONTENT = rb"""\bid\s*=\s*["']content["']"""
 _NAMED_FILES = re.compile(
     rb"(?:\b(?:file|\w+_file)|<prop\s+" + _CONTENT + rb"\s+value|<prop\s+value(?=[^>]*" + _CONTENT + rb"))"
@@ -29,7 +29,7 @@ _ESCAPE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 
 
 def content_of(path: Path) -> str:
-    """Return the SHA-256 of the file and of those that it names (profiles, and the lists of what disks hold).
+    """Return the SHA-256 of the file and of those that it names (profiles, and lists of the contents of disks).
 
     Raises:
         PlatformError: A file cannot be read, or SimGrid would read another profile.

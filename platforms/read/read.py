@@ -269,7 +269,7 @@ def _failure(path: Path, log: str, status: int) -> PlatformError:
     reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
     others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
     reason = (reasons or others or [f"nothing, and ends with status {status}"])[0]
-    if "bad_alloc" in reason:  # SimGrid tells it by the name of C++ alone
+    if "bad_alloc" in reason:  # SimGrid reports only C++'s name of the error
         problem = "loading it takes more than 8 GiB of memory, or more than is available"
         return PlatformError(str(path), problem, "Give a smaller platform")
     problem = f"SimGrid says: {_POINTER.sub('', reason).rstrip('?')}"

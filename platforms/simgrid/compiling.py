@@ -51,7 +51,7 @@ class Watch(Protocol):
     """Watches what a build opens (apps/programs/watched)."""
 
     def unchanged(self, executable: Path) -> bool:
-        """Return whether all that the build of an executable has opened is as it was then."""
+        """Return whether all files that the build of an executable opened are unchanged."""
 
     def environment(self, work: Path) -> Mapping[str, str]:
         """Return the variables for the build in a folder."""
@@ -208,7 +208,7 @@ def is_system(path: Path) -> bool:
 
 
 def fingerprint(path: Path) -> str:
-    """Return what tells a file that a source includes from other versions of it.
+    """Return the key of the version of a file that a source includes.
 
     Raises:
         OSError: It cannot be read.

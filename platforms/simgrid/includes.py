@@ -1,4 +1,4 @@
-"""The files that a compiler reads for a source: the source itself and all that it includes, as the compiler says."""
+"""The files that a compiler reads for a source: the source and all its includes, listed by the compiler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMED = re.compile(
     rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
 )
 _COMPUTED = re.compile(rb"#\s*include(?:_next)?\s+[A-Za-z_]")  # the name comes from a macro
-_VERSION = 2  # of what the list holds
+_VERSION = 2  # of the list's contents
 _FOLDER_FLAG = re.compile(r"^-(?:I|isystem|iquote|idirafter)\n?(/.*)$", re.M)
 LOCAL = Path("/usr/local/include")  # headers that no package has put there
 _FOLDERS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # where the compiler looks besides

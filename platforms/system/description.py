@@ -132,7 +132,7 @@ class _Reading:
         if len(self._families) > 1 and not said:
             asking = " and ".join(self._families.values())
             raise PlatformError(
-                where, f"{asking} need different SimGrid options", "Write those that shall hold for all into [options]"
+                where, f"{asking} need different SimGrid options", "Write the common ones into [options]"
             )
         return dict(named_network(next(iter(self._families))).options) if len(self._families) == 1 else {}
 

@@ -110,7 +110,7 @@ def _thread_slowdown(entry: CheckedTable, processor: Processor) -> float | None:
 
 
 def _operation(entry: CheckedTable, speed_flops: float) -> OperationTimes | None:
-    """Return the measured times of an operation under the key ``operation_ns``, if it is there."""
+    """Return the measured times of an operation under the key ``operation_ns``, if present."""
     if not entry.has("operation_ns"):
         return None
     if entry.has("thread_slowdown"):

@@ -65,7 +65,7 @@ def fit(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> tuple[
 def _gathered(
     model: Predictor, requests: Sequence[EvidenceRequest], broker: Gatherer
 ) -> tuple[Predictor, tuple[Evidence, ...]]:
-    """Return the evidence, and the predictor that does without what could not be gathered."""
+    """Return the evidence, and the predictor that works without the parts that could not be gathered."""
     if not isinstance(model, Resilient):
         return model, tuple(broker.gather(requests))
     evidence: list[Evidence] = []

@@ -51,19 +51,19 @@ def stretches(quiet: Loadable, loaded: Loadable) -> dict[tuple[str, str], Stretc
 
 
 def loaded_network(network: NetworkModel, quiet: Loadable, loaded: Loadable) -> NetworkModel:
-    """Return a network that was measured on the quiet grid, as it is on the loaded one.
+    """Return a network measured on the quiet grid, with the capacities of the loaded one.
 
     A link of which the measurement showed no limit gets what is left of its declared bandwidth, in the proportion in
     which the measured rate of a message stands to the bandwidth of its route.
 
     Raises:
-        OutOfRange: Wide-area links lead to a hub and have two directions, which the measured network has not apart.
+        OutOfRange: Wide-area links lead to a hub and have two directions, which the measured network does not separate.
     """
     # Imported here because it is slow to import.
     import numpy as np
 
     if _has_duplex_hub(quiet):
-        problem = "the measurement does not tell the two directions of links to a hub apart"
+        problem = "the measurement does not separate the two directions of links to a hub"
         raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph:known, or links without directions")
     cluster_of = {host: cluster.name for cluster in quiet.clusters for host in cluster.host_names}
     changed = stretches(quiet, loaded)

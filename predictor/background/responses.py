@@ -1,4 +1,4 @@
-"""The time of a run as a function of what is left of its nodes and wide-area links, from a fitted model."""
+"""The time of a run as a function of the remaining capacity of its nodes and wide-area links, from a fitted model."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import LabelResult, Result
+    from predictor.blocks.interconnect import Interconnect
     from predictor.blocks.machines.hardware_machine import HardwareMachine
     from predictor.blocks.machines.machine import Machine
     from predictor.blocks.setting import Setting
@@ -73,6 +74,7 @@ def answer(request: BlocksRequest) -> Reply:
         check_timeline(TIMELINE, request.timeline)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
+    from predictor.blocks.interconnect import interconnect
 
     setting = setting_from_request(request)
     machine = machine_from_request(request, setting)
@@ -92,11 +94,14 @@ def answer(request: BlocksRequest) -> Reply:
         with doing("writing the timeline"):
             said = write_activities(TIMELINE, given(request.timeline), activities_of(*stream))
         print(f"timeline: {said}", file=sys.stderr)
+    wires = interconnect(setting.system, setting.schedule, result.time_s)
+    steps = ["", *parts_lines(result, wide=request.wide)] if request.parts else []
     return Reply(
         result,
-        lambda: "\n".join([result_text(result), *(["", *parts_lines(result, wide=request.wide)] * request.parts)]),
+        lambda: "\n".join([result_text(result, wires), *steps]),
         lambda: {
             **result_json(result, wall_s),
+            "interconnect": asdict(wires),
             "cautions": [*setting.cautions(request.model), *result.cautions],
         },
     )
@@ -153,8 +158,8 @@ def result_json(result: Result, wall_s: float) -> dict[str, Any]:
     return {**asdict(result), "energy_j": result.energy_j, "wall_s": wall_s}
 
 
-def result_text(result: Result) -> str:
-    """Return the result as lines of text."""
+def result_text(result: Result, wires: Interconnect | None = None) -> str:
+    """Return the result as lines of text, with the energy of the interconnect where some watts of it are known."""
 
     def energy(joules: float | None) -> str:
         return "" if joules is None else f"{joules / _JOULES_PER_WH:.6g} Wh"
@@ -173,6 +178,8 @@ def result_text(result: Result) -> str:
     if result.energy_j is not None:
         rule = "" if result.power == POWER_RULES[0] else f" (power rule {result.power})"
         lines.append(f"total energy {energy(result.energy_j)}{rule}")
+    if wires is not None and (wires.adapters_j is not None or wires.switches_j is not None):
+        lines.append(wires.line())
     if result.success is not None:
         lines.append(f"probability of success {result.success:.10g}")
     return "\n".join(folded_lines([*lines, *(f"not known: {reason}" for reason in result.unknown)]))

@@ -28,11 +28,11 @@ MOST = 50.0  # of g
 
 
 @dataclass(frozen=True)
-class Told:
+class Slowdown:
     """A run that shows the slowdown of all-to-all messages."""
 
     messages: int  # on the link of a node
-    fewer: int  # on that of the runs that tell the program's time of an operation
+    fewer: int  # on that of the runs that give the program's time of an operation
     factor: float  # g
     low: float  # g if the run had been as short as the scatter of runs allows
     high: float
@@ -42,7 +42,7 @@ class Told:
 class Crowding:
     """The factors from measured runs."""
 
-    observations: tuple[Told, ...] = ()
+    observations: tuple[Slowdown, ...] = ()
 
     @property
     def most(self) -> int:

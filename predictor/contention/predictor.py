@@ -19,7 +19,7 @@ from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTime, CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.crowding import MANY, Crowding, Told, messages_of
+from predictor.contention.crowding import MANY, Crowding, Slowdown, messages_of
 from predictor.contention.structure import Structure, operations, steps_of
 from predictor.contention.traffic import traffic_of
 from predictor.evidence.targets import in_range, one_per_platform
@@ -63,7 +63,7 @@ def relative_times(times: CoreTimes, target: Target) -> list[float]:
     """Return for every rank the time of an operation, relative to that on the node with the most ranks.
 
     Raises:
-        OutOfRange: The measured runs do not tell it.
+        OutOfRange: The measured runs do not give it.
     """
     beside = ranks_beside(target)
     of = {busy: core_time(times, target, busy).s_per_op for busy in set(beside)}
@@ -85,7 +85,7 @@ class ContentionModel:
         """Return the time of the declared structure with the time of an operation from the measured runs.
 
         Raises:
-            OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
+            OutOfRange: As ``busy_cores``; or the measured runs do not give the time of an operation.
         """
         problem, platform = target.problem, target.platform.content_hash
         times = self.times.get(platform, CoreTimes(()))
@@ -115,7 +115,7 @@ def core_time(times: CoreTimes, target: Target, busy: int) -> CoreTime:
     """Return the time of an operation of a target, with this number of busy cores on every node.
 
     Raises:
-        OutOfRange: The measured runs do not tell it.
+        OutOfRange: The measured runs do not give it.
     """
     try:
         return times.of(target.problem.name, target.problem.preset, busy)
@@ -201,7 +201,7 @@ class Contention:
             {
                 platform: Crowding(
                     tuple(
-                        _told(item, structures, times[platform], crowded[platform][item.request.target])
+                        _slowdown(item, structures, times[platform], crowded[platform][item.request.target])
                         for item in items
                         if item.request.target in crowded[platform]
                     )
@@ -251,7 +251,9 @@ def _observed(item: Evidence, structures: Mapping[tuple[Problem, str], Structure
     return Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
 
 
-def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int) -> Told:
+def _slowdown(
+    item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int
+) -> Slowdown:
     """Return the slowdown of all-to-all messages in a run, given the time of an operation from the others."""
     run, structure = item.request.target, structures[item.request.target.problem, _platform(item)]
     core = core_time(times, run, busy_cores(run))
@@ -259,7 +261,7 @@ def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], t
         structure.crowding(run, core.s_per_op, item.record.time_s * by)
         for by in (1.0, 1.0 / (core.factor or 1.0), core.factor or 1.0)
     )
-    return Told(messages_of(run), fewer, factor, low, high)
+    return Slowdown(messages_of(run), fewer, factor, low, high)
 
 
 def _described(targets: Sequence[Target]) -> list[Target]:

@@ -41,7 +41,7 @@ class RecordedModel:
         """Return the time of the graph, whose computations are stretched as in the measured runs.
 
         Raises:
-            OutOfRange: The measured runs do not tell the factor.
+            OutOfRange: The measured runs do not give the factor.
         """
         core, relative = core_time(self.times, target, max(ranks_beside(target))), relative_times(self.times, target)
         graph = self.graphs[target.problem, target.nranks]

@@ -2,7 +2,7 @@
 
 On p nodes a run takes (work / p) w(p) + x g(p).  The shape g is one of a few: an exchange with all other nodes, the
 surface of a domain, a constant, a logarithm, a line, or the machine's own times of MPI_Allreduce.  w(p), the time of a
-unit of work, may change with the nodes as a random walk over their doublings.  Small runs tell too little to choose one
+unit of work, may change with the nodes as a random walk over their doublings.  Small runs show too little to choose one
 shape, so that all are kept with the probabilities that Bayes' rule gives them.
 """
 

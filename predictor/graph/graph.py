@@ -382,7 +382,7 @@ class _Building:
             self._end()
 
     def _take(self, at: int, waited: Collection[int]) -> bool:
-        """Add an instruction; tell whether a collective begins whose messages the program has."""
+        """Add an instruction; return whether a collective begins whose messages the program has."""
         which, what = self._code[at], self._argument[at]
         if which in (COMPUTE, SLEEP):
             self._flops += float(self._program.value[at]) if which == COMPUTE else 0.0

@@ -53,7 +53,7 @@ class Analysis:
     network: Network
     places: tuple[str | None, ...]  # of the recording's paths of calls
     iterations: int  # in the graph
-    whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
+    whole_s: float | None  # time of all iterations; None: too few were recorded
     answers: Answers | None
     balance: Balance | None
     cautions: tuple[str, ...]
@@ -338,4 +338,4 @@ def _routes(target: Target, sections: Sections) -> list[Route]:
 def _said_of(recording: Recording, places: tuple[str | None, ...]) -> tuple[str, ...]:
     if recording.paths and any(place is not None for place in places):
         return ()
-    return ("the places of calls in the program are not known: a trace or a program in Python does not tell them",)
+    return ("the places of calls in the program are not known: a trace or a program in Python does not have them",)

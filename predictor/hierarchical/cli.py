@@ -115,6 +115,11 @@ class CoresRequest(RecordedOptions, RecordingOptions, RunnerOptions, DryRunOptio
     whole_nodes: bool = option(False, help="nodes are not shared: an allocation costs all their cores")
     margin: float = option(0.2, "SHARE", "added share of the expected time (default: 0.2)")
     batch: str | None = option(None, "NAME", "slurm or moab (default: what the system has)")
+    measured: str | None = option(
+        None,
+        "FILE.csv",
+        "measured runs beside the model: columns cores_per_node, nodes, and time_s or speedup (docs/planning/cores.md)",
+    )
     figure: str | None = option(None, "FILE", "draw the speed-up over q and p")
     figures: str | None = option(None, "DIR", "only draw the paper's surfaces, printed and derived")
     derivation: bool = option(False, help="only compare printed and derived equations")
@@ -234,7 +239,21 @@ def _answer(request: CoresRequest) -> int:
 
         check_picture("--figure", request.figure)
     made = answer(question)
-    print(json.dumps(as_json(made)) if request.json else text(made), flush=True)
+    points = None
+    if request.measured is not None:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.hierarchical.measured import points_json, points_lines, read_points
+
+        core_flops = float(system.core_flops)
+        points = read_points(
+            request.measured, surface_of(question), operations=made.operations, core_flops=core_flops
+        )  # fmt: skip
+    if request.json:
+        more = {} if points is None else {"measured": points_json(points)}
+        print(json.dumps({**as_json(made), **more}), flush=True)
+    else:
+        lines = [text(made), *([] if points is None else ["", *points_lines(points)])]
+        print("\n".join(lines), flush=True)
     if request.figure is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.hierarchical.figures import draw_answer

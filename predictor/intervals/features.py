@@ -25,7 +25,7 @@ LEAST_RESIDUAL = 1e-4  # smaller residuals of a fit count as this
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a prediction; a value is None if the prediction or its evidence does not tell it."""
+    """The features of a prediction; a value is None if neither the prediction nor its evidence has it."""
 
     app: str  # name of the kernel, or of the user's program
     compute_share: float | None  # of the predicted time, else of the largest run of the evidence

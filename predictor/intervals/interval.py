@@ -115,7 +115,7 @@ def _too_few(predictor: str, target: Target, features: Features) -> str:
 
 
 def too_far(features: Features, calibration: Calibration) -> bool:
-    """Return whether the prediction extrapolates further in the number of ranks than the calibration can tell."""
+    """Return whether the prediction extrapolates further in the number of ranks than the calibration covers."""
     return features.ratio is not None and features.ratio > FARTHEST * calibration.largest_ratio
 
 

@@ -116,7 +116,14 @@ class Space:
 
     def place(self, rows: Rows, ranks: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the coordinates of ranks (None: those of the rows) and the sides, both axes x rows."""
-        ranks = rows.rank if ranks is None else ranks
+        if ranks is None:
+            if self.grid not in rows.places:
+                rows.places[self.grid] = self._place(rows, rows.rank)
+            c, sides = rows.places[self.grid]
+            return c.copy(), sides  # rules for partners change the coordinates
+        return self._place(rows, ranks)
+
+    def _place(self, rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         c, sides = np.empty((self.axes, len(rows)), np.int64), np.empty((self.axes, len(rows)), np.int64)
         for nranks in rows.counts.tolist():
             which = rows.nranks == nranks

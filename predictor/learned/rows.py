@@ -23,6 +23,8 @@ class Rows:
     # Loops over levels on which ranks drop out, and how turns are counted: i1 from the first, j1 from the last.
     levels: tuple[str, ...] = ()
     columns: dict[str, np.ndarray] = field(default_factory=dict)  # features that were asked for
+    # Coordinates and sides under the rules for the grid that were asked for.
+    places: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.nranks)

@@ -145,7 +145,7 @@ class Mesh:
                     return
 
     def _ask_ways(self) -> Iterator[tuple[_Trial, SharingExperiment]]:
-        """Yield the messages that tell shortest ways apart."""
+        """Yield the messages that distinguish shortest paths."""
         for a, b in sorted(self._unknown):
             ways = self._ways[a, b]
             common = set.intersection(*map(set, ways)) if ways and (a, b) not in self._unlike else set()

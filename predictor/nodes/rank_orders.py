@@ -58,7 +58,7 @@ def rank_orders(platform: Platform, placement: Placement) -> dict[str, Placement
     >>> from types import SimpleNamespace as S
     >>> a, b = (S(name=name, speed_flops=speed) for name, speed in (("a", 1), ("b", 2)))
     >>> sorted(rank_orders(S(host={"a": a, "b": b}.get), ("a", "a", "b")))
-    ['cluster by cluster', 'fastest nodes first', 'in turn over the nodes']
+    ['cluster by cluster', 'clusters in reverse', 'in turn over the nodes']
     """
     ranks = Counter(placement)
     turns = [host for turn in range(max(ranks.values())) for host in ranks if ranks[host] > turn]

@@ -1,7 +1,7 @@
 """Longest part of the critical path: computation of a cluster, latency between clusters, or bandwidth of a link.
 
 The critical path of the program's graph is a chain of computations and messages without slack.  Its time is divided
-among the clusters that compute, the latencies of messages, and, for the rest of a message's time, the link on its way
+among the clusters that compute, the latencies of messages, and, for the rest of a message's time, the link on its path
 that has the most to carry: the largest ratio of all bytes of the program over the link to its capacity.  The bottleneck
 that a prediction names (predictor/dpgraph/bottleneck.py) is of the whole run and all ranks instead.
 """
@@ -54,7 +54,7 @@ class HasGraph(Protocol):
 
 
 def critical_part(model: Model, prediction: Prediction, target: Target) -> CriticalPart | None:
-    """Return what holds a predicted run up; None: the model does not tell it.
+    """Return what holds a predicted run up; None: the model does not show it.
 
     A model without a graph shows at most whether the run computes or communicates longer.
     """

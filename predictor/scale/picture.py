@@ -118,7 +118,7 @@ def _critical_parts(axes: Axes, rows: Sequence[Row]) -> None:
     if names:
         axes.legend(title="longest part", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     else:
-        axes.text(0.5, 0.5, "the predictor does not tell it", ha="center", transform=axes.transAxes, color=_IDEAL)
+        axes.text(0.5, 0.5, "the predictor does not give it", ha="center", transform=axes.transAxes, color=_IDEAL)
 
 
 def _along_ranks(axes: Axes, ranks: Sequence[int]) -> None:

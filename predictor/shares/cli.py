@@ -130,7 +130,7 @@ def _run(request: PlanSharesRequest) -> int:
 
 
 def written_lines(request: ShareSearchOptions) -> list[str]:
-    """Return a line that tells how to use the file that was written, if one was."""
+    """Return a line on the use of the written file, if one was written."""
     return (
         []
         if request.write is None

@@ -74,8 +74,7 @@ def loads(where: HostsByCluster) -> dict[LoadName, Load]:
     if len(clusters) > 2:
         experiments |= {("outside", c): _both_ways(where.outside(c)) for c in clusters}
     if len(clusters) > 1:
-        # The nodes of a cluster may not fill a link they share, nor show whether messages between them use the
-        # outside link.
+        # The nodes of a cluster may not fill a link they share, nor show whether their messages use the outside link.
         experiments |= {
             ("mixed", c): (*_one_way(where.ring(c)), *_both_ways(where.outside(c)))
             for c, hosts in clusters.items()

@@ -3,7 +3,7 @@
 Each has S seconds of processor time.
 
 A drawn program is a recipe that makes its recording at any number of ranks, so that what was learned can be compared
-with the truth event by event.  Some have parts without a rule: these have to be refused, or told to be doubtful.
+with the truth event by event.  Some have parts without a rule: these must be refused or flagged as doubtful.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ def _sums(recording: Recording) -> np.ndarray:
 def outcome(seed: int) -> tuple[str, str]:
     """Return what comes of a program: exact, doubtful, refused or WRONG; and why.
 
-    Of one that is fitted the interval is told too: whether its ends hold the bytes and the computation of all ranks.
+    For a fitted one the interval is given too: whether its ends hold the bytes and the computation of all ranks.
     """
     program = drawn(seed)
     counts, targets = (POWERS, POWER_TARGETS) if program.powers else (COUNTS, TARGETS)

@@ -181,7 +181,7 @@ def _groups_take_turns(draft: _Draft) -> None:
 
 def _rounds_up(draft: _Draft) -> None:
     draft.before.append("n = (n + 9) / 10 * 10;")
-    draft.repeats = False  # shortened runs do more than they are told
+    draft.repeats = False  # shortened runs do more than requested
 
 
 def _knows_its_length(draft: _Draft) -> None:

@@ -115,7 +115,7 @@ CHANGING = {
     "processors": "sysconf(_SC_NPROCESSORS_ONLN)",
     "made name": '(strcpy(text, "nXXXXXX"), close(mkstemp(text)), unlink(text), hash(text))',
 }  # fmt: skip
-# What the program does with it: on all ranks, from rank 0, or on each rank by itself.
+# What the program does with it: on all ranks, from rank 0, or on each rank separately.
 REACHES = {
     "number of calls": "MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);"
                        " for (int k = 0; k < labs(value) % 97; k++) MPI_Barrier(MPI_COMM_WORLD);",

@@ -40,7 +40,7 @@ class Trial:
 
     @property
     def violated(self) -> bool:
-        """The error is above the bound that was told."""
+        """The error is above the stated bound."""
         return self.error > self.bound
 
     @property

@@ -11,7 +11,7 @@ APPS = Path(apps.__file__).parent
 SOURCES = sorted(path for pattern in ("*.[ch]", "*.cpp") for path in APPS.rglob(pattern))
 ALLOCATION = re.compile(r"(?<!checked\()\b(?:malloc|calloc|realloc)\(")
 NULL_CHECK = re.compile(r"if \(!\w")
-LINES_TO_CHECK = 2  # the result must be compared with NULL within so many lines
+LINES_TO_CHECK = 2  # the result must be compared with NULL within this many lines
 
 
 def unchecked(source: str) -> list[str]:

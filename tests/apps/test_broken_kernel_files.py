@@ -1,4 +1,4 @@
-"""A broken kernel.toml is one line and status 2, whatever is wrong in it."""
+"""Any error in a kernel.toml gives one line and status 2."""
 
 import pytest
 

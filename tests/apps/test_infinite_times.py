@@ -31,7 +31,7 @@ def test_a_speed_that_nothing_can_be_computed_with_is_refused(tmp_path, capsys, 
 def test_the_slowest_speed_gives_a_finite_time(tmp_path, capsys):
     words = ["--app", "ep", "--class", "S", "--ranks", "1", "--json", "--platform", platform(tmp_path, "1e-100")]
     assert main(words) == 0
-    # EP S has 2^24 pairs; whatever they cost, their time is a number of JSON, and more than 1e7 flop / 1e-100 flop/s.
+    # EP S has 2^24 pairs; at any cost, their time is a number of JSON, and more than 1e7 flop / 1e-100 flop/s.
     found = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
     assert 1e107 < found["time_s"] < float("inf")
 

@@ -7,7 +7,7 @@ from apps.recording.events import DATA_OPS, Kind, Mark, Mode, Op
 TICKS_PER_S = 10**12
 _SENDS = {Mode.STANDARD: "", Mode.BUFFERED: "b", Mode.SYNCHRONOUS: "s", Mode.READY: "r"}
 _OPS = {op: getattr(otf2.CollectiveOp, op.name) for op in DATA_OPS}
-_IN_CALL = 10**6  # ticks that every call takes: the time in MPI on the recording machine tells nothing
+_IN_CALL = 10**6  # ticks that every call takes: the time in MPI on the recording machine has no meaning
 
 
 def collective_bytes(op, place, root, size, blocks):
@@ -174,5 +174,5 @@ class _RankWriter:
         root = members.index(row["peer"]) if row["peer"] >= 0 else -1
         place = members.index(self.rank)
         sent, received = collective_bytes(Op(row["op"]), place, root, row["size_bytes"], blocks)
-        told = root if root >= 0 else 2**32 - 1
-        out.mpi_collective_end(self.ticks, _OPS[Op(row["op"])], self.comms[row["comm"]], told, sent, received)
+        shown = root if root >= 0 else 2**32 - 1
+        out.mpi_collective_end(self.ticks, _OPS[Op(row["op"])], self.comms[row["comm"]], shown, sent, received)

@@ -207,7 +207,7 @@ def test_toml_is_read_by_its_reader(block, tmp_path, monkeypatch):
     if reader is None:
         assert "build-system" in content or "project" in content, "nothing reads such a file"
         return
-    monkeypatch.chdir(ROOT)  # readers look for other files here
+    monkeypatch.chdir(ROOT)  # readers search for other files here
     file = tmp_path / "block.toml"
     file.write_text(block.text)
     for folder in (folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()):

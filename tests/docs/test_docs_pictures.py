@@ -154,8 +154,8 @@ def test_the_league_of_real_clusters_has_the_errors_that_other_pages_state():
     grids = [row.error for row in league.kept() if row.program in ("HPL, grids", "HPL, sizes")]
     page = (write_clusters.PAGES / "real-dahu.md").read_text()
     assert grids and all(f"| {100 * error:+.1f} % |" in page for error in grids)
-    told = {(row.cluster, row.program): row.error for row in league.kept() if row.predictor == "simulate"}
-    assert told["emulated wan10", "CG"] == pytest.approx(0.006)  # measured-league.md
+    printed = {(row.cluster, row.program): row.error for row in league.kept() if row.predictor == "simulate"}
+    assert printed["emulated wan10", "CG"] == pytest.approx(0.006)  # measured-league.md
 
 
 @pytest.mark.slow

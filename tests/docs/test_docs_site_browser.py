@@ -1,4 +1,4 @@
-"""Look at all pages of the site in Chromium: nothing runs out of its frame, on a wide and on a narrow window."""
+"""All pages of the site in Chromium: nothing overflows its frame, in a wide and in a narrow window."""
 
 import pytest
 

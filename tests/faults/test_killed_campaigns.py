@@ -1,4 +1,4 @@
-"""Campaigns that are killed or interrupted, whose output nobody reads, or that run beside each other."""
+"""Campaigns that are killed or interrupted, whose output is not read, or that run beside each other."""
 
 import csv
 import os
@@ -127,8 +127,8 @@ def test_two_campaigns_on_one_store_make_every_run_once(marked, tmp_path, predic
     assert [one.returncode for one in started] == [0, 0, 0]
     assert "warning" not in "".join(errors) and "error" not in "".join(errors)
     # By hand: three grids on two networks; each has a run, and the grids of a network share a probe of four ranks.
-    told = [line for text in errors for line in re.findall(r"^\[.*\] \d+ of \d+: (.*)$", text, re.MULTILINE)]
-    simulated = [line for line in told if " ranks of " in line]  # the others tell of predictions
+    shown = [line for text in errors for line in re.findall(r"^\[.*\] \d+ of \d+: (.*)$", text, re.MULTILINE)]
+    simulated = [line for line in shown if " ranks of " in line]  # the others are about predictions
     assert len(simulated) <= 2 * (3 + 3)  # three processes may each run the probe
     targets = [line for line in simulated if " 4 ranks" not in line]
     assert len(targets) == 2 * 3

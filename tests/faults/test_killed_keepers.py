@@ -42,5 +42,5 @@ def test_whichever_is_killed_the_other_ends_all_processes(tmp_path, marked, unti
     thread.join(20)
     assert not thread.is_alive()
     assert marked.gone()
-    told = -signal.SIGKILL if victim == "guard" else f"sh: its keeper process ended with status {128 + signal.SIGKILL}"
-    assert ended == [told]
+    shown = -signal.SIGKILL if victim == "guard" else f"sh: its keeper process ended with status {128 + signal.SIGKILL}"
+    assert ended == [shown]

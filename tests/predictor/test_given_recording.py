@@ -24,11 +24,11 @@ def call(name, begin_ms, end_ms, *arguments):
 def trace(tmp_path):
     """DUMPI's text of two ranks: rank 0 computes 100 ms and sends 800 bytes to rank 1."""
     for rank, (name, end) in enumerate((("MPI_Send", "dest"), ("MPI_Recv", "source"))):
-        told = [one.format(end=end, peer=1 - rank) for one in MESSAGE]
+        shown = [one.format(end=end, peer=1 - rank) for one in MESSAGE]
         status = ["MPI_Status status=<IGNORED>"] if rank else []
         lines = [
             *call("MPI_Init", 0, 0, "int argc=0"),
-            *call(name, 100 if rank == 0 else 0, 200, *told, "MPI_Comm comm=2 (MPI_COMM_WORLD)", *status),
+            *call(name, 100 if rank == 0 else 0, 200, *shown, "MPI_Comm comm=2 (MPI_COMM_WORLD)", *status),
             *call("MPI_Finalize", 200, 200),
         ]
         (tmp_path / f"halo-{rank:04d}.txt").write_text("\n".join(lines) + "\n")

@@ -69,7 +69,8 @@ def test_every_node_is_busy_for_eq_5_of_its_cluster(fitted):
 
 @pytest.mark.parametrize("faster_s", [6.0, 3.0, 1.5, 0.001])
 def test_the_factor_cancels_where_the_slowest_cluster_is_used(fitted, faster_s):
-    # T_homo = 6 2 / 3 = 4 s on a, whatever b takes in the probe; communication 1 3 / 2 = 1.5 s, or the probe's 1 s.
+    # T_homo = 6 2 / 3 = 4 s on a, regardless of b's time in the probe; communication 1 3 / 2 = 1.5 s, or the probe's 1
+    # s.
     nodes = target("a-0", "b-0", "b-1")
     assert fitted(HCF, (6.0, faster_s)).predict(nodes).time_s == 4.0 + 1.5
     assert fitted(HCF_CONSTANT, (6.0, faster_s)).predict(nodes).time_s == 4.0 + 1.0

@@ -93,20 +93,20 @@ def test_the_graph_knows_what_simgrid_calls_the_factors_of_its_network(monkeypat
 @pytest.fixture
 def versions(monkeypatch):
     """apps/s4u/versions.py with a module ``simgrid`` that keeps the arguments of its calls."""
-    told = []
-    module = SimpleNamespace(Actor=SimpleNamespace(create=lambda *given: told.append(given)))
+    shown = []
+    module = SimpleNamespace(Actor=SimpleNamespace(create=lambda *given: shown.append(given)))
     monkeypatch.setitem(sys.modules, "simgrid", module)
     names = runpy.run_path(str(Path(platforms.__file__).parents[1] / "apps" / "s4u" / "versions.py"))
-    return SimpleNamespace(told=told, **{name: names[name] for name in ("start_actor", "get_async")})
+    return SimpleNamespace(shown=shown, **{name: names[name] for name in ("start_actor", "get_async")})
 
 
 def test_actors_start_by_either_name(versions):
     old = SimpleNamespace()
     versions.start_actor("rank-0", old, print, 7)
-    assert versions.told == [("rank-0", old, print, 7)]
-    new = SimpleNamespace(add_actor=lambda *given: versions.told.append(given))
+    assert versions.shown == [("rank-0", old, print, 7)]
+    new = SimpleNamespace(add_actor=lambda *given: versions.shown.append(given))
     versions.start_actor("rank-1", new, print, 8)
-    assert versions.told[1] == ("rank-1", print, 8)
+    assert versions.shown[1] == ("rank-1", print, 8)
 
 
 def test_payloads_come_by_either_way(versions):

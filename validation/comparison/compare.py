@@ -77,6 +77,9 @@ class Result:
     feature_surroundings: str | None
     simulated_node_s: float  # node-seconds of the full run
     clusters: str  # names of the clusters that have ranks, separated by blanks
+    # Time of all computation on the slowest host in use alone (Fanfakh's T_cp_seq) over that of the run.
+    speedup_predicted: float | None = None
+    speedup_simulated: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the values by column name; the column of ``preset`` is ``class``."""
@@ -150,6 +153,8 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         **_interval(answer, truth),
         simulated_node_s=truth.node_seconds,
         clusters=" ".join(dict.fromkeys(target.platform.cluster_of(host).name for host in target.placement)),
+        speedup_predicted=_speedup(target, truth, predicted.time_s),
+        speedup_simulated=_speedup(target, truth, truth.time_s),
     )
 
 
@@ -193,6 +198,14 @@ def _product(energy_j: float | None, time_s: float | None) -> float | None:
 def _compute_share(truth: RunRecord) -> float | None:
     """Return the longest computation time of a rank over the run time, or None if it is unknown."""
     return max(truth.compute_s) / truth.time_s if truth.compute_s else None
+
+
+def _speedup(target: Target, truth: RunRecord, time_s: float | None) -> float | None:
+    """Return the time of all computation on the slowest host alone over a time, or None if either is unknown."""
+    if not truth.compute_s or not time_s:
+        return None
+    speeds = [target.platform.host(host).speed_flops for host in truth.host]
+    return sum(s * speed for s, speed in zip(truth.compute_s, speeds, strict=True)) / min(speeds) / time_s
 
 
 def _iterations_simulated(truth: RunRecord, iterations: int) -> int:

@@ -26,7 +26,7 @@ _CONFIDENCE = 0.95
 def with_intervals(results: pd.DataFrame, cases: Iterable[CalibrationCase]) -> pd.DataFrame:
     """Return results whose intervals are made from these cases instead.
 
-    A result does not tell why a prediction had no interval, such as several ranks on a node: every prediction gets one
+    A result does not say why a prediction had no interval, such as several ranks on a node: every prediction gets one
     whose predictor has enough cases.
     """
     known = {
@@ -73,7 +73,7 @@ def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
     Args:
         results: Results with the columns of validation.comparison.compare.Result.
-        by: More columns to tell the rows apart, such as ``network``.
+        by: More columns that distinguish the rows, such as ``network``.
     """
     rows = []
     for key, part in grouped(results, ["predictor", *by], dropna=False):

@@ -69,7 +69,7 @@ class MeasuredTimes:
             app: Kernel or program.
             platform: The name of the platform.
             ranks: Number of ranks.
-            classes: Classes that fit, the best first; None stands for rows that do not tell it.
+            classes: Classes that fit, the best first; None stands for rows without a class.
             networks: Networks that fit.
             mappings: Mappings that fit.
         """

@@ -21,7 +21,7 @@ class FewTermsRequest(WideOption, JsonOption):
     """Request of ``gridval series measured --terms``."""
 
     runs: str = argument("RUNS.csv", "measured runs, a row per case: app, nodes, time_s, and more")
-    series: str = option("app", "COLUMNS", "columns that tell series apart (default: %(default)s)")
+    series: str = option("app", "COLUMNS", "columns that distinguish series (default: %(default)s)")
     evidence: str = option("", "LIST", "numbers of nodes that are evidence (default: of each series the smaller half)")
     nodes: str = option("", "LIST", "further numbers of nodes to predict, without a row (default: none)")
     columns: str = option(

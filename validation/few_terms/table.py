@@ -36,7 +36,7 @@ class Table:
     """The runs by series, each ascending by nodes."""
 
     series: Mapping[Name, Sequence[Run]]
-    columns: tuple[str, ...]  # those that tell series apart
+    columns: tuple[str, ...]  # those that distinguish series
     allreduces: Mapping[Name, Allreduces]  # of the series for which there are any
 
 
@@ -63,7 +63,7 @@ def read_table(path: str, columns: Sequence[str], names: Mapping[str, str], allr
 
     Args:
         path: The file.
-        columns: Columns whose values tell series apart.
+        columns: Columns whose values distinguish series.
         names: Names of other columns by key, where they are not the key itself.
         allreduces: CSV file of times of MPI_Allreduce; rows belong to the series whose columns they share.
 
@@ -130,7 +130,7 @@ def _together(same: Sequence[Run]) -> Run:
 def _allreduces(
     path: str, columns: Sequence[str], series: Mapping[Name, object], names: Mapping[str, str], others: set[str]
 ) -> dict[Name, Allreduces]:
-    """Return the times of each series; ``others`` are the columns of the runs that tell no series apart."""
+    """Return the times of each series; ``others`` are the columns of the runs that do not distinguish series."""
     found, rows = commented_csv.read_table(path, "Give a CSV file of times of MPI_Allreduce", where=path)
     nodes, time = (names.get(key, key) if names.get(key) in found else key for key in ALLREDUCE_KEYS)
     check_columns(found, (nodes, time), path)
@@ -138,7 +138,7 @@ def _allreduces(
     for column in others.intersection(found) - {*names.values(), *KEYS, nodes, time, SIZE}:
         values = {tuple((row[name] or "").strip() for name in (*shared, column)) for _, row in rows}
         if len(values) > len({value[:-1] for value in values}):
-            raise UserError(path, f"{column} tells its rows apart", f"Add {column} to --series")
+            raise UserError(path, f"its rows differ in {column}", f"Add {column} to --series")
     places = [tuple(columns).index(column) for column in shared]
     size = names.get(SIZE, SIZE)
     times: dict[Name, dict[float, list[tuple[float, float]]]] = {}

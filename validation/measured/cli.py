@@ -77,7 +77,7 @@ COMMAND = Command(
     MeasuredRequest,
     _run,
     "Predict measured runs of kernels, or of a program of your own, on a real cluster of equal nodes from a few of "
-    "them, and compare. The evidence tells how much longer an operation takes when more cores of a node are busy; "
+    "them, and compare. The evidence shows how much longer an operation takes when more cores of a node are busy; "
     "messages follow the declared structure of a kernel, or the recording of your program, on a platform that "
     "describes the network. Runs of your program have its name in the column app.",
     epilog=f"docs/validation/real-raspberry-pi.md. {EXIT_STATUSES}",

@@ -1,8 +1,8 @@
 """Placements of measured runs: a launcher may fill nodes, and use fewer of them than the job has.
 
-The times tell: a program that slows down on busy cores takes as long on 16 nodes as on 8 if both times its ranks fill
-the same number of nodes.  A run's own program is not asked about it, so that no prediction depends on the time of its
-target.
+The times show it: a program that slows down on busy cores takes as long on 16 nodes as on 8 if both times its ranks
+fill the same number of nodes.  A run's own program is not asked about it, so that no prediction depends on the time of
+its target.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from validation.measured.runs import Run
 
 _EQUAL = 0.15  # of ln(time): runs whose median differs by less take as long
-_SPREAD = 0.75  # times its time on the fewest nodes: a program that gets as fast on more nodes tells the placement
+_SPREAD = 0.75  # times its time on the fewest nodes: a program that gets as fast on more nodes shows the placement
 
 
 def filled_nodes(runs: Sequence[Run], cores: int) -> dict[Run, int]:
@@ -33,7 +33,7 @@ def filled_nodes(runs: Sequence[Run], cores: int) -> dict[Run, int]:
 
 
 def _takes_as_long(run: Run, runs: Sequence[Run]) -> bool:
-    """Say whether programs that tell it take as long on this run's nodes as on another number of nodes.
+    """Say whether programs that show it take as long on this run's nodes as on another number of nodes.
 
     A run on the fewest nodes of its ranks is filled if those on more nodes take as long.
     """

@@ -21,7 +21,7 @@ def coverage_text(table: pd.DataFrame, by: Sequence[str] = (), *, wide: bool = F
 
     Args:
         table: The table.
-        by: The columns beside ``predictor`` that tell its rows apart.
+        by: The columns beside ``predictor`` that distinguish its rows.
         wide: Allow lines of any length.
     """
     covered = table[table["intervals"] > 0]

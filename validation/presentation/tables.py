@@ -132,7 +132,7 @@ def _title(row: Row, differing: Sequence[str]) -> str:
 
 
 def error_cell(error_pct: float | None, *, signed: bool = True) -> str | Cell:
-    """Return an error in %, whose colour tells its size."""
+    """Return an error in %, coloured by its size."""
     text = percent(error_pct, signed=signed)
     if error_pct is None or math.isnan(error_pct):
         return text
@@ -154,6 +154,10 @@ def _wide_lines(results: Sequence[Row], notes: Notes, *, energy: bool) -> list[s
         "compute %": format_column((_percent(row["compute_share"]) for row in results), "{:.1f}"),
         "predicted s": formatted("predicted_s", "{:.5g}"),
         truth_name(column(results, "truth")) + " s": formatted("simulated_s", "{:.5g}"),
+        "speed-up": format_column((row.get("speedup_predicted") for row in results), "{:.3g}"),
+        truth_name(column(results, "truth")): format_column(
+            (row.get("speedup_simulated") for row in results), "{:.3g}"
+        ),
         "iterations": [
             f"{row['iterations_simulated']}/{row['iterations']}" if row["iterations"] else _NONE for row in results
         ],

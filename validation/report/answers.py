@@ -52,7 +52,7 @@ def answers_table(gathered: Gathered) -> Table | None:
 
 
 def _target(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what tells the targets of rows apart."""
+    """Return the key that distinguishes the targets of rows."""
     return tuple(row[name] for name in ("scenario", "network", "app", "class", "ranks", "mapping", "efficiency"))
 
 

@@ -41,7 +41,7 @@ class Truths:
         return None
 
     def add(self, case: Case, outcome: Result | Failure) -> None:
-        """Keep the simulated time, or why there is none."""
+        """Keep the simulated time, or the reason why there is none."""
         # Imported here because it is slow to import.
         from validation.comparison.compare import Failure
 
@@ -120,7 +120,7 @@ class ComparedScaling:
 
 
 def answer(request: ScaleRequest) -> ComparedScaling | int:
-    """Predict and simulate what a request asks for; with --dry-run say what that takes, and return the exit status."""
+    """Predict and simulate what a request asks for; with --dry-run print the required runs; return the exit status."""
     folder = None if request.out is None else usable_folder("--out", request.out)
     if request.plot is not None:
         check_picture("--plot", request.plot)

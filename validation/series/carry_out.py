@@ -33,7 +33,7 @@ def carry_out(series: Series, runner: Runner, *collectors: Collector) -> None:
     """Evaluate all cases and hand each outcome to the collectors as soon as it is known; show the progress.
 
     After an error or an interrupt the collectors have the outcomes so far, which an output then shows; a line on
-    standard error tells how many are missing.
+    standard error gives the number of missing ones.
     """
 
     def witness(settings: Settings) -> Witness | None:

@@ -1,4 +1,4 @@
-"""A series of runs: cases, and the predictors that each of them is asked of."""
+"""A series of runs: cases, and the predictors of each."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Series:
         Args:
             runner: Makes the runs.
             cases: Those of the series that are evaluated; None: all.
-            witness: Returns what is called with every answer under some settings, its truth and its result, before the
-                result is yielded.
+            witness: Returns, for some settings, a function that is called with every answer, its truth and its result
+                before the result is yielded.
         """
         self.start(runner, cases)
         for key, some in self._by_group(self.cases if cases is None else cases).items():

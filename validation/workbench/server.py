@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 import socket
 import sqlite3
@@ -97,6 +98,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end, on a signal."""
         self._desk.closing = True
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # requests that are cut now are no errors
         super().handle_exit(sig, frame)
 
 

@@ -3,10 +3,11 @@
  *   keeper PARENT REPORT OUT LIMIT ERR LIMIT COMMAND...
  *
  * The keeper adopts all orphans among the command's descendants (PR_SET_CHILD_SUBREAPER), so it can also kill processes
- * that have begun their own sessions.  It kills all of them when the command ends, on a signal, and when its PARENT process dies.  A guard above the keeper adopts the orphans and kills them if the keeper itself is killed; the
- * keeper ends all of them if the guard is killed.  The command's output passes through the keeper into the files OUT and
- * ERR: the first HEAD_BYTES, then a ring of the last LIMIT bytes; the bytes between them are lost.  At the end the
- * keeper writes one line to the file descriptor REPORT:
+ * that have begun their own sessions.  It kills all of them when the command ends, on a signal, and when its PARENT
+ * process dies.  A guard above the keeper adopts the orphans and kills them if the keeper itself is killed; the keeper
+ * ends all of them if the guard is killed.  The command's output passes through the keeper into the files OUT and ERR:
+ * the first HEAD_BYTES, then a ring of the last LIMIT bytes; the bytes between them are lost.  At the end the keeper
+ * writes one line to the file descriptor REPORT:
  *
  *   the command's wait status; bytes of standard output, and errno of writing them; the same for standard error;
  *   peak memory of the largest process, KiB

@@ -36,7 +36,7 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Return the traffic along the graph.  DT has no iterations: all steps stand in the last one."""
+    """Return the traffic along the graph.  DT has no iterations: all steps belong to the last one."""
     return Traffic(nranks, before=(), iteration=(), last=tuple(_steps(params, nranks)), after=())
 
 

@@ -25,7 +25,7 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Return the traffic for 2^m pairs.  EP has no iterations: all steps stand in the last one."""
+    """Return the traffic for 2^m pairs.  EP has no iterations: all steps belong to the last one."""
     batches = split_count(_batches(params), nranks, np.arange(nranks))
     sums = (Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8 * _ANNULI))
     numbers = Compute(2.0 ** (_LOG_BATCH + 1) * batches)

@@ -34,8 +34,7 @@ static inline double box_plane(const Box *box, int axis)
 /* Returns the number of unknowns. */
 static inline double box_unknowns(const Box *box) { return (box->end[2] - box->first[2]) * box_plane(box, 2); }
 
-/* A part of a box: its numbers of points, counted from `from`, along each axis; `from` may lie in the layers around the
- * box. */
+/* A part of a box: its numbers of points, counted from `from`, along each axis; `from` may lie outside the box. */
 typedef struct {
   int from[3], count[3];
 } Part;

@@ -122,7 +122,7 @@ typedef enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP } Mar
 extern void recorder_mark(Mark moment) __attribute__((weak));
 
 /* The timed section.  run_start() is a barrier, then the clock starts.  run_first_iteration() marks the end of the work
- * before the iterations (without this call there is none), run_iteration() the end of one iteration.  run_stop()
+ * before the iterations (without this call the program has none), run_iteration() the end of one iteration.  run_stop()
  * returns when all ranks have reached it, so that later work does not disturb ranks that are still busy. */
 void run_start(Run *run);
 /* The same without messages: all ranks start at one moment.  With a real MPI library it is a barrier. */

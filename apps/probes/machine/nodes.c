@@ -49,7 +49,7 @@ static void measure_latencies(Plan *plan)
     }
 }
 
-/* Returns the latency that separates clusters: in the middle of the widest gap, or above all if there is none. */
+/* Returns the latency that separates clusters: the middle of the widest gap; without a gap, more than all. */
 static double parting_latency(const Plan *plan)
 {
   int n = plan->nodes, count = 0;

@@ -35,7 +35,7 @@ static Start *const start_in[MODES] = {MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Ir
 
 enum { READY = 0, MESSAGE, ANSWER }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
 
-/* Lets the receiver of a single exchange tell the sender that it is ready. */
+/* Lets the receiver of a single exchange signal to the sender that it is ready. */
 static void wait_until_ready(Exchange exchange, int rank)
 {
   if (exchange.from == exchange.to)

@@ -22,7 +22,7 @@ class Call:
 
     pattern: str  # of PATTERNS; their meaning is in patternprobe.c
     ranks: int
-    size_bytes: int  # of a message; in an all-to-all, of what a rank sends to each rank
+    size_bytes: int  # of a message; in an all-to-all, of the block for each rank
 
 
 def pattern_times(

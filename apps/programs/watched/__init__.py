@@ -1,4 +1,4 @@
-"""Watched builds of programs of the user: an add-on, without which changes of what they link are not seen.
+"""Watched builds of the user's programs: an add-on, without which changes of linked files are not detected.
 
 Public faces: ``builds.WatchedBuild``, ``builds.opened_by_build``.
 """

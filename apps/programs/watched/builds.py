@@ -26,17 +26,17 @@ _ELSEWHERE = ("/proc/", "/sys/", "/dev/", "/etc/")
 
 @dataclass(frozen=True)
 class WatchedBuild:
-    """Watches a build (``compile_once``), and keeps the list of what it has opened."""
+    """Watches a build (``compile_once``), and keeps the list of the files it opens."""
 
     included: Container[Path] = frozenset()  # files that the caller knows to decide the program
 
     def unchanged(self, executable: Path) -> bool:
-        """Return whether all that the build of an executable has opened, or looked for, is as it was then."""
+        """Return whether all files that the build of an executable opened, or searched for, are unchanged."""
         files = _kept(executable)
         return files is not None and all(_state(Path(name)) == known for name, known in files.items())
 
     def environment(self, work: Path) -> dict[str, str]:
-        """Return the variables that make a build in the folder ``work`` tell what it opens."""
+        """Return the variables that make a build in the folder ``work`` log the files it opens."""
         (work / _LIBRARY).symlink_to(watching_library())
         # The loader separates names by blanks and colons, which the folder may have: the build runs in it.
         return {"LD_PRELOAD": f"./{_LIBRARY}", "OPENS_LOG": str(work / _LOG)}
@@ -46,7 +46,7 @@ class WatchedBuild:
         write_checked(_list_of(executable), json.dumps(self._opened(work)).encode())
 
     def _opened(self, work: Path) -> dict[str, str] | None:
-        """Return the state of what the build has opened; None: its programs load no libraries, which could tell it."""
+        """Return the state of what the build has opened; None: its programs load no libraries, so no log."""
         if not (work / _LOG).exists():
             return None
         apart = (f"{work}/", f"{os.path.realpath(work)}/", *_ELSEWHERE)

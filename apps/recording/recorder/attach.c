@@ -184,8 +184,7 @@ void *dlopen(const char *file, int flags)
   if (!last)
     to_the_end();
   /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
-   * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries loaded by the program itself keep the
-   * flags it passes. */
+   * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries loaded by the program keep their flags. */
   bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
   if (by_simgrid) {
     flags |= RTLD_DEEPBIND;

@@ -136,7 +136,7 @@ static void write_note(char letter, const char *text, const struct statx *now)
     long file = kernel(SYS_openat, AT_FDCWD, (long)notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0);
     size_t size = strlen(text) + 1;
     const struct { const void *start; size_t size; } parts[] = {{head, (size_t)length}, {text, size}};
-    if (file < 0 || kernel(SYS_writev, file, (long)parts, 2, 0, 0) != length + (long)size) /* one call: ranks share the file */
+    if (file < 0 || kernel(SYS_writev, file, (long)parts, 2, 0, 0) != length + (long)size) /* one call: shared file */
       fail("cannot write %s: %s", notes, strerror(errno));
     kernel(SYS_close, file, 0, 0, 0, 0);
   }
@@ -222,8 +222,7 @@ void inputs_begin(void)
   inputs_end(); /* logs the libraries of LD_PRELOAD, which are already loaded */
 }
 
-/* The program's calls of dlopen go to the C library directly, because it checks its caller; their libraries are logged
- * here. */
+/* The program's calls of dlopen go to the C library directly, because it checks its caller; they are logged here. */
 void inputs_end(void)
 {
   dl_iterate_phdr(note_object, NULL);

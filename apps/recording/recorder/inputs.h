@@ -7,7 +7,7 @@
 bool inputs_for_program(const void *code); /* whether the code at this return address may act for the program */
 void inputs_file(char how, int folder, const char *name); /* letters: apps/child/inputs.py; A: F that is missing */
 void inputs_variable(const char *name); /* the program reads an environment variable */
-__attribute__((weak)) void variables_of_library(const char *path); /* those read by a library that is loaded (metadata.c) */
+__attribute__((weak)) void variables_of_library(const char *path); /* those that a loaded library reads (metadata.c) */
 void inputs_hidden(const char *what);   /* something that hides inputs */
 void inputs_begin(void);                /* the program is about to be loaded */
 void inputs_end(void);                  /* a rank has ended: logs the loaded libraries */

@@ -37,7 +37,8 @@ void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *sta
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
-  note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
+  note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1,
+                  .request = r->events[event].request});
 }
 
 /* Refuses a call that could take a message reserved by a matched probe. */

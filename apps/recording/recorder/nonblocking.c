@@ -108,7 +108,8 @@ void parts_completed(Rank *r, const Operation *operation)
 {
   for (int64_t i = 0; i < operation->parts; i++) {
     hash_completed(r, operation->number + i, NULL);
-    note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1, .request = operation->number + i});
+    note(r, (Event){.kind = WAIT, .mode = r->polled, .comm = -1, .peer = -1, .tag = -1,
+                    .request = operation->number + i});
   }
 }
 

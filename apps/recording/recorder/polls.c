@@ -42,8 +42,8 @@ void note_test(Rank *r, int style, bool found, int count, const MPI_Request *han
   }
   r->polled = true;
   if (r->ncounts > first)
-    note(r, (Event){.kind = POLL, .mode = found, .op = (uint16_t)style, .comm = -1, .peer = -1, .tag = site_number(site),
-                    .request = (int64_t)first, .size_bytes = (int64_t)(r->ncounts - first)});
+    note(r, (Event){.kind = POLL, .mode = found, .op = (uint16_t)style, .comm = -1, .peer = -1,
+                    .tag = site_number(site), .request = (int64_t)first, .size_bytes = (int64_t)(r->ncounts - first)});
 }
 
 /* Records a probe for a message; wild: 1 for any source, plus 2 for any tag. */

@@ -30,8 +30,7 @@ enum {                                                                     /* Op
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
   REDUCE_SCATTER, SCAN, EXSCAN, SPLIT, CREATE, OPS
 };
-/* Tags of messages that SMPI sends for other calls, as in apps/recording/events.py; tags of programs are not
- * negative. */
+/* Tags of messages that SMPI sends for other calls, as in apps/recording/events.py; a program's are not negative. */
 enum {
   NONBLOCKING_TAG = -2000, FENCED_TAG = -3000, LOCKED_TAG = -3001, POST_TAG = -3002, COMPLETE_TAG = -3003,
   FETCH_TAG = -3004, LOCKED_FETCH_TAG = -3005
@@ -106,7 +105,7 @@ typedef struct {
   uintptr_t program_loaded, program_begin, program_end; /* code of the rank's copy of the program */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
   bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
-  bool with_polls;  /* polls for messages are events */
+  bool with_polls; /* polls for messages are events */
   bool polled;   /* in this call: a poll has found the operation it completes */
   bool counting; /* events are counted, not stored: each of them uses events[0] */
   bool free_compute;   /* injected computation takes no time */
@@ -145,7 +144,7 @@ typedef struct {
   double timer_s;
   void *readings_shown;
   size_t readings_room;
-  double reported_s, reported_at_s; /* time reported in changed surroundings, and the simulated time then (surroundings.c) */
+  double reported_s, reported_at_s; /* time reported in changed surroundings, simulated time (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */
@@ -188,7 +187,7 @@ ADD_ON void work_end(Rank *r);
 enum { NOTHING = -1 };
 bool timer_given(void);  /* the program's own timer is used */
 bool timer_probes(void); /* readings return invented times */
-int timer_reading(Rank *r, double *reported_s, bool simulated); /* in a call that reads a clock; reported_s: the returned time, s */
+int timer_reading(Rank *r, double *reported_s, bool simulated); /* in a call that reads a clock, whose result it is */
 int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
 int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
 int timer_ends(Rank *r);

@@ -23,7 +23,7 @@ _EVENTS = 4
 # more messages of a rank than this, three had odd iterations, of 3e-9, 5e-8 and 5e-8 of their time.  Of the other 226
 # runs one had them (2e-6), and it had shown some among its simulated iterations.
 _ODD_FROM_MESSAGES, _ODD_REL = 65_000, 1e-7
-REPETITION_RULE = 2  # the same for the rules that tell which iterations may be extrapolated at all
+REPETITION_RULE = 2  # the same for the rules by which iterations may be extrapolated at all
 RULE = 4  # version of these rules in a record's identity: increase it whenever extrapolation or bounds change
 
 

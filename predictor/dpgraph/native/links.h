@@ -1,5 +1,4 @@
-/* The links, each with a doubly linked list of its flows, the latest first; a hub lists bundles instead of their
- * flows. */
+/* The links, each with a doubly linked list of its flows, the latest first; a hub lists bundles instead. */
 #ifndef PREDICTOR_DPGRAPH_LINKS_H
 #define PREDICTOR_DPGRAPH_LINKS_H
 

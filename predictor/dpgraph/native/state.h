@@ -1,8 +1,7 @@
 /* The state of an evaluation.
  *
  * A message begins when both its send and its receive are posted (an eager message when its send is posted).  After its
- * latency it becomes a flow in a slot: it crosses links and progresses at `factor` times the rate that the links give
- * it.
+ * latency it becomes a flow in a slot: it crosses links and progresses at `factor` times the rate of the links.
  *
  * Data used together are stored together, because an evaluation spends most of its time on memory accesses. */
 #ifndef PREDICTOR_DPGRAPH_STATE_H

@@ -4,8 +4,7 @@
 
 #include "ranks.h"
 
-/* Evaluates an exchange: every rank posts its receives, sends its messages in turn, may compute, and waits for its
- * messages. */
+/* Evaluates an exchange: every rank posts its receives, sends its messages in turn, may compute, and waits for them. */
 void exchange_run(Ranks *ranks, int64_t exchange);
 
 #endif

@@ -66,23 +66,23 @@ def calibrated(tmp_path_factory):
 
 
 def test_a_platform_a_table_and_a_picture_are_written(calibrated):
-    folder, told = calibrated
+    folder, shown = calibrated
     out = folder / "made.xml"
-    assert told["files"] == {
+    assert shown["files"] == {
         "platform": str(out), "data": str(folder / "made.p2p.csv"), "picture": str(folder / "made.png"),
     }  # fmt: skip
     assert sorted(os.listdir(folder)) == ["made.p2p.csv", "made.png", "made.xml"]
     platform = read_platform(out)
     assert [host.name for host in platform.hosts] == [f"small-{i}" for i in range(4)]
     assert {(host.speed_flops, host.cores) for host in platform.hosts} == {(10e9, 2)}
-    assert dict(platform.options) == told["options"]
+    assert dict(platform.options) == shown["options"]
     assert "sha256" in out.read_text()
-    # The file is made by hand: the wire takes 4 ns per byte there and back, whatever the size.
-    assert told["link"]["bandwidth_Bps"] == pytest.approx(5e8, rel=0.05)
+    # The file is made by hand: the wire takes 4 ns per byte there and back, for any size.
+    assert shown["link"]["bandwidth_Bps"] == pytest.approx(5e8, rel=0.05)
     # All sizes are eager: the sends do not grow, and neither do the receives of messages that have arrived.
-    assert told["thresholds"]["async_small_bytes"] is None
+    assert shown["thresholds"]["async_small_bytes"] is None
     for call in ("send", "isend", "recv", "pingpong"):
-        assert told["calls"][call]["median_error"] < 0.02, call
+        assert shown["calls"][call]["median_error"] < 0.02, call
 
 
 def test_the_table_that_is_written_gives_the_same_platform_again(calibrated, tmp_path, capsys):
@@ -115,9 +115,9 @@ def test_the_factors_are_part_of_the_identity_of_a_run(calibrated, tmp_path):
 def test_a_ping_pong_of_a_benchmark_is_enough(tmp_path, capsys):
     status, _ = calibrate(tmp_path, "--json", file=DATA / "osu_latency.txt")
     assert status == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told["calls"]) == ["pingpong"]
-    assert not any(key in told["options"] for key in ("smpi/os", "smpi/or", "smpi/ois"))
+    shown = json.loads(capsys.readouterr().out)
+    assert list(shown["calls"]) == ["pingpong"]
+    assert not any(key in shown["options"] for key in ("smpi/os", "smpi/or", "smpi/ois"))
 
 
 @pytest.mark.parametrize(

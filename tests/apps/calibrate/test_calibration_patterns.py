@@ -34,13 +34,13 @@ def table(tmp_path, same, diff, send=lambda ranks: 1.0):
     return file
 
 
-def told(tmp_path, capsys, file, *words, **given):
+def shown(tmp_path, capsys, file, *words, **given):
     assert calibrate(tmp_path, file, "--json", *words, **given)[0] == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_taurus_is_met_by_links_per_pair_and_per_node(tmp_path, capsys):
-    found = told(tmp_path, capsys, TAURUS, cluster="taurus", nodes=12)
+    found = shown(tmp_path, capsys, TAURUS, cluster="taurus", nodes=12)
     # Both ways between the same nodes take twice one way, to one and from another node 1.40 times (the data's README).
     known = {"send": 1.0, "sendrecv_same": 2.0, "sendrecv_diff": 1.4}
     assert found["sharing"]["ratios"] == pytest.approx(known, rel=0.01)
@@ -65,7 +65,7 @@ def test_an_all_to_all_is_a_ring_of_exchanges_one_of_them_between_the_same_nodes
     file = table(tmp_path, same=2.0, diff=1.4)
     # Any measured time: only the replay is looked at.
     file.write_text(file.read_text() + "".join(f"alltoall,{SIZE},{ranks},0.01\n" for ranks in (2, 3, 4, 8)))
-    found = told(tmp_path, capsys, file)
+    found = shown(tmp_path, capsys, file)
     replayed = {row["active_ranks"]: row["replayed_s"] for row in found["patterns"] if row["pattern"] == "alltoall"}
     # By hand: rank r sends to r + d and receives from r - d, for d from 1 on: the same node if 2 d is all ranks.
     by_hand = {2: 2.0, 3: 2 * 1.4, 4: 2 * 1.4 + 2.0, 8: 6 * 1.4 + 2.0}
@@ -85,7 +85,7 @@ def test_an_all_to_all_is_a_ring_of_exchanges_one_of_them_between_the_same_nodes
 def test_the_capacities_follow_from_both_patterns_and_the_replay_meets_them(
     tmp_path, capsys, same, diff, pair_Bps, node_Bps
 ):
-    found = told(tmp_path, capsys, table(tmp_path, same, diff))
+    found = shown(tmp_path, capsys, table(tmp_path, same, diff))
     assert found["sharing"]["rate_Bps"] == pytest.approx(1e9)
     for name, expected in (("pair_Bps", pair_Bps), ("node_Bps", node_Bps)):
         assert found["sharing"][name] == (None if expected is None else pytest.approx(expected))
@@ -96,7 +96,7 @@ def test_the_capacities_follow_from_both_patterns_and_the_replay_meets_them(
 def test_rows_of_more_ranks_that_are_slower_show_the_switch(tmp_path, capsys):
     # By hand: a switch of 2.5 GB/s carries two flows of 1 GB/s, three take 1.2 and four 1.6 times as long.
     file = table(tmp_path, same=None, diff=None, send=lambda ranks: max(1.0, ranks / 2 / 2.5))
-    found = told(tmp_path, capsys, file, "--fit-ranks", "6")
+    found = shown(tmp_path, capsys, file, "--fit-ranks", "6")
     assert found["sharing"]["switch_Bps"] == pytest.approx(2.5e9)
     assert found["judged"]["rows"] == 1 and found["judged"]["largest_error"] < 0.003
     assert [caution.split()[0] for caution in found["sharing"]["cautions"]] == ["sendrecv_same", "sendrecv_diff"]
@@ -172,7 +172,7 @@ def test_calls_of_two_nodes_and_patterns_do_not_go_together_and_the_reason_is_sa
 def test_another_algorithm_with_powers_of_two_is_found(tmp_path, capsys):
     # By hand: Bruck's algorithm sends n / 2 blocks log2(n) times, of 4, 8 and 16 ranks 4, 12 and 32 blocks. One takes
     # 8 ms, both ways at once: 32, 96 and 256 ms, where 41, 99 and 231 ms were measured. A ring takes 24, 56 and 120 ms.
-    found = told(tmp_path, capsys, MIRIEL, cluster="miriel", nodes=16)
+    found = shown(tmp_path, capsys, MIRIEL, cluster="miriel", nodes=16)
     rows = [row for row in found["patterns"] if row["pattern"] == "alltoall"]
     ring = {row["active_ranks"]: row["error"] for row in rows}
     assert all(ring[ranks] < -0.4 for ranks in (4, 8, 16)) and all(ring[ranks] > -0.2 for ranks in (2, 6, 10, 12, 14))

@@ -265,8 +265,8 @@ def test_slow_nodes_and_drift_are_named(measured):
             MachineTime("alone", 1, "a1", "", 10**6, 1e-3 * (change if at > 66 else 1), at) for at in range(1, 100, 5)
         ]
         drifted = Rows(measured.nodes, (*late, replace(end, at_s=100.0)))
-        told = remarks(drifted, speeds_of(measured))
-        assert told == (f"drift: computing on a1 took {said} in the last third of the time than in the first",)
+        shown = remarks(drifted, speeds_of(measured))
+        assert shown == (f"drift: computing on a1 took {said} in the last third of the time than in the first",)
 
 
 def test_single_disturbed_values_do_not_make_a_node_another(measured):
@@ -316,14 +316,14 @@ def test_the_command_writes_platform_rows_picture_and_page(tmp_path, measured, c
     out = tmp_path / "made.xml"
     words = ["--measured", str(tmp_path / "rows.csv"), "--cluster", "lab", "--core-gflops", "3,4", "--out", str(out)]
     assert main([*words, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    shown = json.loads(capsys.readouterr().out)
     assert sorted(os.listdir(tmp_path)) == ["made.html", "made.png", "made.rows.csv", "made.xml", "rows.csv"]
     platform = read_platform(out)
     assert {host.name: host.speed_flops for host in platform.hosts} == {
         **dict.fromkeys(("a0", "a1", "a2", "a3"), 3e9), **dict.fromkeys(("b0", "b1"), 4e9),
     }  # fmt: skip
-    assert dict(platform.options) == told["options"]
-    assert told["sharing"]["links"]["lab0 to lab1"]["each_way_Bps"] == pytest.approx(6.25e6, rel=5e-3)
+    assert dict(platform.options) == shown["options"]
+    assert shown["sharing"]["links"]["lab0 to lab1"]["each_way_Bps"] == pytest.approx(6.25e6, rel=5e-3)
     assert "Calibration of lab" in (tmp_path / "made.html").read_text()
     assert "sha256" in out.read_text()
     assert main(words) == 0
@@ -445,10 +445,10 @@ def test_speeds_of_kernels_are_in_the_platform_the_json_the_table_and_the_page(m
     found = calibrated(request(measured.beside(kernels), core_flops=[1e9, 2e9], notes=("mg took long",)))
     hosts = read_platform(kept_file(found.content), "made").hosts
     assert {host.speed_flops: host.efficiencies[0].alone for host in hosts} == {1e9: 0.5, 2e9: 0.25}
-    told = as_json(found, {})
-    assert told["kernels"]["cg"][measured.nodes[0].name]["alone_per_s"] == pytest.approx(0.5e9)
-    assert told["kernel_efficiency"]["c1"]["mg"] == {"alone": pytest.approx(0.125), "busy": pytest.approx(0.125)}
-    assert "mg took long" in told["notes"]
+    shown = as_json(found, {})
+    assert shown["kernels"]["cg"][measured.nodes[0].name]["alone_per_s"] == pytest.approx(0.5e9)
+    assert shown["kernel_efficiency"]["c1"]["mg"] == {"alone": pytest.approx(0.125), "busy": pytest.approx(0.125)}
+    assert "mg took long" in shown["notes"]
     text, page = as_text(found, {}, wide=True), machine_page(found, machine_figure(found))
     assert re.search(r"c0 +cg +0.5 +- +- +0% +0.5 +0.5", text)
     assert "<h2>Kernels</h2>" in page and "<td>cg</td>" in page

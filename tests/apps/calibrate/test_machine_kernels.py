@@ -124,7 +124,7 @@ def test_a_kernel_that_cannot_be_timed_is_left_out_and_the_others_are_kept(tmp_p
         timed_kernels(machine, names, machine.hosts, 60.0, kept)
     assert runs == ["cg", "ep", "mg", "cg", "ep", "mg", "ep", "mg"]  # after two failures cg is left out
     assert [row.second for row in kept.kernel_rows()] == ["ep", "ep", "mg", "mg"] * 2 + ["ep", "ep"]
-    done = timed_kernels(machine, names, machine.hosts, 0.0, kept)  # goes on from the kept rows
+    done = timed_kernels(machine, names, machine.hosts, 0.0, kept)  # continues after the stored rows
     assert len(done.rows) == 10
     notes = _missing(names, replace(done, refused={("kernel-alone", "cg"): "a rank fell behind"}), 60.0)
     assert notes == ["cg could not be timed alone and is left out: a rank fell behind"]

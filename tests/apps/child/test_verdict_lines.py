@@ -46,8 +46,8 @@ waits: rank 2 in MPI_Recv
 
 @pytest.mark.parametrize("log", [DEADLOCK_3_32, DEADLOCK_4_1], ids=["3.32", "4.1"])
 def test_ranks_that_wait_are_named_in_the_log_of_either_simgrid(log):
-    told = failure(Finished(status=0, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
-    assert told.text.startswith("deadlock: ranks 0, 2 in MPI_Recv and 4 wait for messages")
+    shown = failure(Finished(status=0, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
+    assert shown.text.startswith("deadlock: ranks 0, 2 in MPI_Recv and 4 wait for messages")
 
 
 # SimGrid's output after an invalid memory access.
@@ -63,16 +63,16 @@ Segmentation fault
 
 
 def test_of_an_access_violation_the_likely_causes_are_told():
-    told = failure(Finished(status=139, output="", log=ACCESS_VIOLATION, wall_s=0.1, peak_memory_bytes=1))
+    shown = failure(Finished(status=139, output="", log=ACCESS_VIOLATION, wall_s=0.1, peak_memory_bytes=1))
     stack = "its stack of 8192 KiB is too small (--cfg contexts/stack-size:KIB)"
-    assert told.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
+    assert shown.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
 
 
 @pytest.mark.parametrize("log", ["", "Segmentation fault\n", "Segmentation fault (core dumped)\n"])
 def test_a_crash_of_which_nothing_is_said_has_the_same_causes(log):
-    told = failure(Finished(status=139, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
+    shown = failure(Finished(status=139, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
     stack = "its stack is too small (--cfg contexts/stack-size:KIB)"
-    assert told.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
+    assert shown.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
 
 
 def test_a_division_by_zero_has_nothing_to_do_with_the_stack():
@@ -95,5 +95,5 @@ def test_a_message_without_a_way_is_the_platforms_fault():
 
 
 def test_ranks_that_wait_are_named_as_far_as_they_are_known():
-    told = failure(Finished(status=0, output="", log="Deadlock detected", wall_s=0.1, peak_memory_bytes=1))
-    assert told.text == "deadlock: the ranks that are left wait for messages that are never sent or received"
+    shown = failure(Finished(status=0, output="", log="Deadlock detected", wall_s=0.1, peak_memory_bytes=1))
+    assert shown.text == "deadlock: the ranks that are left wait for messages that are never sent or received"

@@ -1,5 +1,5 @@
-/* Looks for messages: looks CALL BYTES FLOPS.  Ranks of a ring exchange messages with both neighbours and with the rank
- * opposite, and look for them by the call until they have come; between two looks each rank computes FLOPS. */
+/* Polls for messages: looks CALL BYTES FLOPS.  Ranks of a ring exchange messages with both neighbours and with the rank
+ * opposite, and poll for them with the call until they have arrived; between two polls each rank computes FLOPS. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Every rank computes for so many seconds of CPU time; rank 0 prints the seconds that this took. */
+/* Every rank computes for the given seconds of CPU time; rank 0 prints the elapsed seconds. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Every rank tells the pacer of many operations, between few messages; rank 0 prints the seconds that they took.  Before
- * its timed section it computes for as many seconds as the second argument says, without telling of operations. */
+/* Every rank reports many operations to the pacer, between few messages; rank 0 prints the seconds that they took.
+ * Before its timed section it computes for as many seconds as the second argument says, without reporting
+ * operations. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

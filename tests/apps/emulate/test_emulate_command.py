@@ -33,8 +33,8 @@ FREE_GRID = "examples/emulation/free.toml"
 )
 def test_bad_input_is_told_in_one_line(capsys, words, line):
     assert main(words.split()) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(line) and told.count("\n") == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith(line) and shown.count("\n") == 1
 
 
 def test_a_machine_that_cannot_emulate_says_what_is_missing(capsys, monkeypatch, tmp_path):
@@ -69,6 +69,6 @@ def test_the_machine_keeps_the_limit_of_eager_messages_and_repeats_disturbed_run
 
 @pytest.mark.parametrize(("eager_bytes", "limit"), [(262144, "262144"), (None, None)])
 def test_open_mpi_is_told_of_connections_and_the_limit_of_eager_messages(eager_bytes, limit):
-    told = environment(read_grid(FREE_GRID), Settings(eager_bytes=eager_bytes), 0)
-    assert told["OMPI_MCA_mpi_preconnect_mpi"] == "1"
-    assert [told.get(f"OMPI_MCA_btl_tcp_{what}") for what in ("eager_limit", "rndv_eager_limit")] == [limit, limit]
+    shown = environment(read_grid(FREE_GRID), Settings(eager_bytes=eager_bytes), 0)
+    assert shown["OMPI_MCA_mpi_preconnect_mpi"] == "1"
+    assert [shown.get(f"OMPI_MCA_btl_tcp_{what}") for what in ("eager_limit", "rndv_eager_limit")] == [limit, limit]

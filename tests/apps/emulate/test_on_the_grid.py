@@ -212,13 +212,13 @@ def test_kill_9_leaves_nothing(tmp_path, start, victim):
     status = started.wait(10)
     assert until(lambda: not any(Path(f"/proc/{process}").exists() for process in family), 60)
     assert until(lambda: namespaces() <= before, 60)
-    told = [line for line in started.stderr if not line.startswith("caution: ")]  # this computer may be too slow
+    shown = [line for line in started.stderr if not line.startswith("caution: ")]  # this computer may be too slow
     if victim == "command":
         assert status == -signal.SIGKILL
     elif victim == "router":
-        assert status == 2 and told[0].startswith("error: emulated grid: the router has ended")
+        assert status == 2 and shown[0].startswith("error: emulated grid: the router has ended")
     else:
-        assert status == 1 and told == ["error: the emulated grid was killed before its command had ended\n"]
+        assert status == 1 and shown == ["error: the emulated grid was killed before its command had ended\n"]
 
 
 def test_an_interrupt_ends_the_grid(tmp_path, start):

@@ -45,7 +45,7 @@ def test_a_kernel_calls_the_same_on_a_machine_and_in_simulation(local, app):
     assert calls(measured) == calls(record_events(Settings().spec(target), 2))
     assert measured.measured
     assert measured.held_node_s > 0  # one node, for the time of the run
-    assert all(events["clock_s"].max() == 0 for events in measured.events)  # dates would tell the target's time
+    assert all(events["clock_s"].max() == 0 for events in measured.events)  # dates would reveal the target's time
     assert from_bytes(to_bytes(measured)).held_node_s == measured.held_node_s
 
 

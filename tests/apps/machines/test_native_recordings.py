@@ -300,10 +300,10 @@ def test_more_ranks_than_fit_are_refused_in_one_line(tmp_path, monkeypatch):
 
 def test_the_graph_of_a_binary_needs_no_platform(tmp_path, capsys):
     assert graph(["--program", str(compiled(tmp_path, IN_C)), "--ranks", "3", "--no-store", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["processes"] == 3
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["processes"] == 3
     # By hand: in each of 3 turns 100, 200 and 300 doubles are sent; collectives are elements of their own kinds.
-    assert told["elements"]["send"] >= 9
+    assert shown["elements"]["send"] >= 9
 
 
 TIMED = """from mpi4py import MPI

@@ -51,13 +51,13 @@ def write(folder, files):
 
 def processor(number, *, package, core, core_count=None, package_count=None):
     """Return the files of a processor, as Linux has them below /sys/devices/system/cpu."""
-    told = {
+    shown = {
         "topology/physical_package_id": package,
         "topology/core_id": core,
         "thermal_throttle/core_throttle_count": core_count,
         "thermal_throttle/package_throttle_count": package_count,
     }
-    return {f"cpu{number}/{name}": value for name, value in told.items() if value is not None}
+    return {f"cpu{number}/{name}": value for name, value in shown.items() if value is not None}
 
 
 def two_packages(first, second, packages):

@@ -330,7 +330,7 @@ def test_a_build_of_fixed_form_fortran_names_its_files_as_compilers_do(spec, tmp
 
 def test_options_of_the_simulator_reach_the_recording(spec):
     asked = spec(in_c("MPI_Barrier(MPI_COMM_WORLD);"))
-    told = replace(asked, options=(("contexts/stack-size", "16384"), ("smpi/async-small-thresh", "10")))
-    assert kept_options(replace(told, options=(*told.options, ("tracing", "yes")))) == told.options
-    assert recording_identity(told, 1)["options"] == dict(told.options)
-    assert len(record_events(told, 1).events) == 8
+    shown = replace(asked, options=(("contexts/stack-size", "16384"), ("smpi/async-small-thresh", "10")))
+    assert kept_options(replace(shown, options=(*shown.options, ("tracing", "yes")))) == shown.options
+    assert recording_identity(shown, 1)["options"] == dict(shown.options)
+    assert len(record_events(shown, 1).events) == 8

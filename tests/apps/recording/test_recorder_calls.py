@@ -235,8 +235,8 @@ def test_communicators_have_the_colors_keys_and_members_of_the_source(every_call
     for rank, events in enumerate(every_call.events):
         made = [event for event in events[events["kind"] == Kind.COLLECTIVE] if event["op"] in (Op.SPLIT, Op.CREATE)]
         (split,) = [event for event in made if event["op"] == Op.SPLIT]
-        told = every_call.counts[rank][split["request"] : split["request"] + 2].tolist()
-        assert (told, split["comm"]) == ([-1 if rank == 1 else 0, -rank], 0)
+        shown = every_call.counts[rank][split["request"] : split["request"] + 2].tolist()
+        assert (shown, split["comm"]) == ([-1 if rank == 1 else 0, -rank], 0)
         sizes = [len(every_call.communicators[event["comm"]]) for event in made if event["op"] == Op.CREATE]
         assert sizes == ([3, 3] if rank == 1 else [2, 2, 3, 3])
 
@@ -276,7 +276,7 @@ def test_a_finished_fortran_program(tmp_path):
 def test_a_finished_c_program_with_privatised_globals(tmp_path):
     recording = record(build("smpicc", DATA / "every_call.c", tmp_path / "every_call"), 3)
     for one, other in zip(recording.events, in_simulation().events, strict=True):
-        same = one != other  # places in the program from which it looks for messages differ between two builds
+        same = one != other  # places in the program from which it polls for messages differ between two builds
         assert (one["kind"] == other["kind"]).all() and (one["kind"][same] == Kind.POLL).all()
 
 

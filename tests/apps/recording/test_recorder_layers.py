@@ -86,8 +86,8 @@ def test_many_requests_that_are_waited_for_at_once_end_as_those_in_parts():
 def test_locks_carry_a_caution_and_fences_none():
     for way, cautioned in (("lock_put", True), ("lock_rget", True), ("put", False), ("groups_get", False)):
         spec = spec_of(DATA / "onesided.c", 4, f"{way} 100")
-        told = recording_cautions(spec, record_events(spec, spec.target.iterations))
-        assert any("wait for each other at a window" in one for one in told) == cautioned
+        shown = recording_cautions(spec, record_events(spec, spec.target.iterations))
+        assert any("wait for each other at a window" in one for one in shown) == cautioned
 
 
 THREADS = """
@@ -109,8 +109,8 @@ def test_more_threads_are_granted_as_one_with_a_caution(tmp_path):
     (tmp_path / "threads.c").write_text(THREADS)
     for arguments, cautioned in (("", False), ("many", True)):
         spec = spec_of(tmp_path / "threads.c", 2, arguments)
-        told = (*simulate(spec).cautions, *recording_cautions(spec, record_events(spec, spec.target.iterations)))
-        assert sum("granted MPI_THREAD_FUNNELED" in one for one in told) == (2 if cautioned else 0)
+        shown = (*simulate(spec).cautions, *recording_cautions(spec, record_events(spec, spec.target.iterations)))
+        assert sum("granted MPI_THREAD_FUNNELED" in one for one in shown) == (2 if cautioned else 0)
 
 
 FILES = """

@@ -1,4 +1,4 @@
-"""The report of a run with so many ranks that it goes along a tree: every rank's row is in its place."""
+"""The report of a run with enough ranks to be sent along a tree: every rank's row is in its place."""
 
 import pytest
 

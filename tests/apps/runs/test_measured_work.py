@@ -128,7 +128,7 @@ def test_computation_is_the_replayed_seconds_times_the_speeds_ratio(ring, kept):
 
 def test_early_stopped_iterations_give_the_time_of_a_full_replay(ring, kept, monkeypatch):
     work = with_work(measured(ring, full=200), store=kept).work
-    for rank, steps in enumerate(work.steps):  # whatever this computer does meanwhile
+    for rank, steps in enumerate(work.steps):  # regardless of this computer's other load
         steps["time_s"] = 1e-5 * (1 + rank)
     monkeypatch.setattr("apps.runs.simulate.with_work", lambda spec, **_: replace(spec, work=even))
     even = replace(work, uniform=True)

@@ -190,8 +190,8 @@ OTHER_LANGUAGES = {
 def test_clocks_of_other_languages_are_seen(tmp_path, name):
     if name.endswith("f90") and shutil.which("gfortran") is None:
         pytest.skip("smpif90 needs gfortran")
-    source, told = OTHER_LANGUAGES[name]
+    source, shown = OTHER_LANGUAGES[name]
     (tmp_path / name).write_text(source)
     platform = materialise(named_grid("grid4x2"))
     spec = RunSpec(Target(own_problem(read_program(tmp_path / name)), platform, cyclic(platform, 2)))
-    assert simulate(spec).inputs.varies == (told,)
+    assert simulate(spec).inputs.varies == (shown,)

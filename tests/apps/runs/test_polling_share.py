@@ -1,4 +1,4 @@
-"""Programs that look for messages again and again: how much of their time is what SimGrid charges for it."""
+"""Programs that poll for messages repeatedly: the share of SimGrid's charge in their time."""
 
 import pytest
 

@@ -101,8 +101,8 @@ def test_every_event_is_that_of_the_c_kernel_and_happens_at_the_same_time(name, 
     )
     for rank in range(ranks):
         expected, found = timed(smpi.events[rank]), timed(s4u.events[rank])
-        told = len(smpi.counts[rank]) - len(s4u.counts[rank])  # colours of MPI_Comm_split, before all other counts
-        expected["request"][(expected["kind"] == Kind.COLLECTIVE) & (expected["request"] >= 0)] -= told
+        shown = len(smpi.counts[rank]) - len(s4u.counts[rank])  # colours of MPI_Comm_split, before all other counts
+        expected["request"][(expected["kind"] == Kind.COLLECTIVE) & (expected["request"] >= 0)] -= shown
         for field in EVENT.names:
             if field == "comm":  # of which only the members mean anything
                 assert members(s4u, found) == members(smpi, expected)
@@ -113,7 +113,7 @@ def test_every_event_is_that_of_the_c_kernel_and_happens_at_the_same_time(name, 
                 assert found["amount"][is_compute].tolist() == expected["amount"][is_compute].tolist()
             else:
                 assert found[field].tolist() == expected[field].tolist(), (rank, field)
-        assert s4u.counts[rank].tolist() == smpi.counts[rank].tolist()[told:]
+        assert s4u.counts[rank].tolist() == smpi.counts[rank].tolist()[shown:]
 
 
 def timed(events):

@@ -1,4 +1,4 @@
-"""The clock of the thread stands still for SimGrid where nobody times computation, and no time depends on it."""
+"""The clock of the thread stands still for SimGrid if computation is not timed, and no time depends on it."""
 
 import ctypes
 import time

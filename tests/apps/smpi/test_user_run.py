@@ -44,8 +44,8 @@ def test_a_kernel_taken_for_a_users_program_has_the_record_that_it_prints_itself
     printed = run_iterations(RunSpec(on_reference_platform(asked, 8)), 3)
     # Its marks give the timed section and the iterations; privatisation of globals does not change the times.
     arguments = launch(RunSpec(on_reference_platform(asked, 8)), 3).arguments
-    told = " ".join(arguments).replace("iterations=3", "iterations={iterations}")
-    program = own_problem(read_program(kernel_program(named_kernel(name)), told, full))
+    shown = " ".join(arguments).replace("iterations=3", "iterations={iterations}")
+    program = own_problem(read_program(kernel_program(named_kernel(name)), shown, full))
     recorded = run_iterations(RunSpec(on_reference_platform(program, 8)), 3)
     for field in (
         *("time_s", "simulated_s", "compute_s", "comm_s", "messages", "bytes", "self_messages", "self_bytes"),

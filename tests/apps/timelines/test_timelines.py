@@ -80,7 +80,7 @@ def of_chrome(path):
 
 
 def of_otf2(path):
-    """As of_chrome; a receive tells the size of its message."""
+    """As of_chrome; a receive has the size of its message."""
     otf2 = pytest.importorskip("otf2")
     spent_s, entered, messages = defaultdict(float), defaultdict(list), []
     with otf2.reader.open(str(path)) as trace:
@@ -209,7 +209,7 @@ def test_an_archive_is_not_written_over(tmp_path, capsys):
     (tmp_path / "run").mkdir()
     path = tmp_path / "run.otf2"
     assert main(["--app", "cg", "--class", "D", "--scenario", "grid4x2", "--timeline", str(path)]) == 2
-    assert f"{tmp_path / 'run'} is there already" in capsys.readouterr().err
+    assert f"{tmp_path / 'run'} already exists" in capsys.readouterr().err
 
 
 def test_without_its_library_otf2_is_refused_with_what_to_do(tmp_path, capsys, monkeypatch):

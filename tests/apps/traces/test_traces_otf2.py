@@ -286,11 +286,13 @@ def test_files_that_are_cut_off_or_missing_are_refused(file, kept, tmp_path):
     assert str(caught.value).startswith(f"--recording {path}: ") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("told", "said"), [(3, "it is cut off: 2 of the 3 events of rank 0"), (2, "request 9 ends")])
-def test_rubbish_at_the_end_of_a_file_that_is_cut_off_is_no_contradiction(told, said):
+@pytest.mark.parametrize(
+    ("printed", "said"), [(3, "it is cut off: 2 of the 3 events of rank 0"), (2, "request 9 ends")]
+)
+def test_rubbish_at_the_end_of_a_file_that_is_cut_off_is_no_contradiction(printed, said):
     # Behind the end of such a file the library reads what happens to be in its memory, which differs from run to run.
     known = SimpleNamespace(clock_properties=SimpleNamespace(global_offset=0, timer_resolution=1000))
-    location = namedtuple("Location", "name number_of_events")("rank 0", told)
+    location = namedtuple("Location", "name number_of_events")("rank 0", printed)
     region = SimpleNamespace(name="MPI_Wait", paradigm=otf2.Paradigm.MPI)
     events = [otf2.events.Enter(time=1, region=region), otf2.events.MpiIsendComplete(time=1, request_id=9)]
     reader = otf2_archive._Reader("--recording run.otf2", {location: 0}, known)

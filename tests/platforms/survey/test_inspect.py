@@ -203,9 +203,9 @@ def test_routes_without_links_and_slow_starts_are_said(platform_of):
 
 def test_json_holds_everything_in_si_units(capsys):
     assert main([str(CAMPUS), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["name"], told["hosts"], told["cores"]) == ("campus", 15, 8 + 4 * 4 + 3)
-    old, new, lab, desk = told["clusters"]
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["name"], shown["hosts"], shown["cores"]) == ("campus", 15, 8 + 4 * 4 + 3)
+    old, new, lab, desk = shown["clusters"]
     assert (old["hosts"], old["speed_flops"], old["power"]["full_w"]) == ([f"old-{i}" for i in range(8)], 20e9, 110)
     assert ([level["speed_flops"] for level in new["levels"]], new["cores"], new["memory_Bps"]) == (
         [45e9, 30e9],
@@ -214,8 +214,8 @@ def test_json_holds_everything_in_si_units(capsys):
     )
     assert (lab["hosts"], desk["hosts"], desk["zones"]) == (["desk-0", "desk-1"], ["desk-2"], ["lab"])
     assert old["to_itself"]["links"] == ["old_link_0_UP", "old_backbone", "old_link_0_DOWN"]
-    assert [zone["routing"] for zone in told["zones"]["zones"]] == ["Star", "Star", "Floyd"]
-    fibre = next(one for one in told["connections"] if (one["first"], one["second"]) == ("old", "new"))
+    assert [zone["routing"] for zone in shown["zones"]["zones"]] == ["Star", "Star", "Floyd"]
+    fibre = next(one for one in shown["connections"] if (one["first"], one["second"]) == ("old", "new"))
     assert fibre["latency_s"]["mean"] == pytest.approx(240e-6)
     assert fibre["looked_at"] == 2 * 4 * 4
 
@@ -232,8 +232,8 @@ def test_infinite_bandwidths_are_null_in_json(data, tmp_path, capsys):
 
 def test_patterns_make_other_clusters(capsys):
     assert main([str(CAMPUS), "--clusters", "all=old-*,-=*", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(cluster["name"], len(cluster["hosts"])) for cluster in told["clusters"]] == [("all", 8)]
+    shown = json.loads(capsys.readouterr().out)
+    assert [(cluster["name"], len(cluster["hosts"])) for cluster in shown["clusters"]] == [("all", 8)]
 
 
 def test_a_single_host_is_described(tmp_path, capsys):

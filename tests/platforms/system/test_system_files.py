@@ -203,9 +203,9 @@ def test_the_command_shows_a_system_and_places_processes(tmp_path, capsys):
     assert "merpsys: 3,201 nodes, network gigabit-ethernet, 348,275 Gflop/s, 60,826 W idle, 304,130 W at full" in shown
     assert hosts.read_text().split() == ["master-0", *["slave-0"] * 4, "slave-1"]
     assert main([*asked, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["groups"][1]["units"] == 3200
-    assert told["placed"]["slave1"] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["groups"][1]["units"] == 3200
+    assert printed["placed"]["slave1"] == [
         {"group": "slave", "first_unit": 0, "units": 1, "per_unit": 4},
         {"group": "slave", "first_unit": 1, "units": 1, "per_unit": 1},
     ]

@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """A function that makes standard output a terminal with so many columns."""
+    """A function that makes standard output a terminal with this number of columns."""
 
     def of(columns):
         monkeypatch.setenv("COLUMNS", str(columns))

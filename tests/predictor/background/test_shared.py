@@ -30,7 +30,7 @@ ASKED = "--scenario grid2x2 --speeds 30,90 --app ep --class S --draws 10 --no-st
 
 @dataclass(frozen=True)
 class Work:
-    """Nodes that compute for 10 s each on a quiet grid, and wait so many times for one another."""
+    """Nodes that compute for 10 s each on a quiet grid, and wait this many times for one another."""
 
     waits: int
 

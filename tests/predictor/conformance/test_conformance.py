@@ -156,7 +156,7 @@ class Disguised(Honest):
 
 
 class Peeping(Honest):
-    """Simulates the target by itself."""
+    """Simulates the target."""
 
     def change(self, made, target, answers):
         simulate(SETTINGS.spec(target))

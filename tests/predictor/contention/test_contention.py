@@ -16,7 +16,7 @@ from platforms.read.read import read_platform
 from predictor.answers.answers import fit
 from predictor.base import OutOfRange
 from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.crowding import Crowding, Told, messages_of
+from predictor.contention.crowding import Crowding, Slowdown, messages_of
 from predictor.contention.predictor import Contention, busy_cores, relative_times
 from predictor.contention.structure import operations
 from predictor.contention.traffic import traffic_of
@@ -72,7 +72,7 @@ def test_a_program_measured_at_one_number_of_cores_borrows_the_ratio_of_the_othe
 
 @pytest.mark.parametrize(
     ("rows", "said"),
-    [([("cg", 1, 1e-9)], "no measured run of mg"), ([("mg", 1, 1e-9)], "tells 4 busy cores from 1 busy core")],
+    [([("cg", 1, 1e-9)], "no measured run of mg"), ([("mg", 1, 1e-9)], "compares 4 busy cores with 1 busy core")],
 )
 def test_runs_that_tell_nothing_are_no_basis(rows, said):
     with pytest.raises(UnknownCoreTimeError, match=said):
@@ -154,7 +154,7 @@ def test_ranks_on_nodes_with_fewer_of_them_compute_faster():
 
 def test_crowded_messages_take_longer_by_a_power_of_their_number():
     # By hand: g is 1 at 16 messages and 4 at 256, so that ln g is half of ln(x / 16).
-    crowding = Crowding((Told(256, 16, 4.0, 2.0, 8.0),))
+    crowding = Crowding((Slowdown(256, 16, 4.0, 2.0, 8.0),))
     assert crowding.factors(256) == pytest.approx((4.0, 2.0, 8.0))
     assert crowding.factors(64) == pytest.approx((2.0, 2**0.5, 8**0.5))
     assert crowding.factors(16)[0] == crowding.factors(7)[0] == 1.0

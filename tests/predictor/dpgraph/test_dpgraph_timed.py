@@ -93,7 +93,7 @@ def test_an_early_receiver_waits_for_its_sender_and_for_the_message():
     assert wait.late_s == pytest.approx(1)  # the sender begins at 2
     assert (first.slack_s, last.slack_s) == pytest.approx((1, 0))
     sent, _, after = times(found, 0)
-    assert sent.slack_s == pytest.approx(0) and sent.end_s == pytest.approx(2)  # buffered: goes on at once
+    assert sent.slack_s == pytest.approx(0) and sent.end_s == pytest.approx(2)  # buffered: continues at once
     assert after.slack_s == pytest.approx(7.5 - 3)
     assert [(step.begin_s, step.end_s) for step in found.dates.critical] == [
         pytest.approx(pair) for pair in ((0, 2), (2, 3.5), (3.5, 7.5))

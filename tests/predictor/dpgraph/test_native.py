@@ -222,7 +222,7 @@ def test_open_messages_meet_their_receives():
         {"pair_of": np.array([0, -1, -1, -1, -1, -1], np.int32)},
         {"pair": np.array([1, 4])},  # of no rank
         {"pair": np.array([2, 1])},  # not in order
-        {"pair": np.array([1, 3])},  # the reply has nobody
+        {"pair": np.array([1, 3])},  # the reply has no receiver
         {"reply_first": np.array([5])},  # behind the last message
         {"asked": np.array([0, -1, -1, 0, 0, 0], np.int32)},
         {"label": np.array([0, -1], np.int32)},
@@ -374,7 +374,7 @@ def test_processes_that_compile_at_once_get_the_same_whole_library(tmp_path):
 
 
 def read_only(tmp_path):
-    """A copy of the packages that nobody may write, and a command prefix that forbids it to root as well."""
+    """A read-only copy of the packages, and a command prefix that forbids it to root as well."""
     copy = tmp_path / "checkout"
     for package in ("platforms", "apps", "predictor"):
         shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))

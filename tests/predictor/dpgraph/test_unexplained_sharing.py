@@ -19,7 +19,7 @@ def network():
 
 
 def time_of(bytes_inside, compute_s):
-    """Return the time of a program that computes, and then sends so many bytes inside the cluster."""
+    """Return the time of a program that computes, and then sends this number of bytes inside the cluster."""
     return lambda network: compute_s + bytes_inside / network.ways[INSIDE].bound_Bps
 
 

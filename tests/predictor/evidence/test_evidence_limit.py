@@ -24,7 +24,7 @@ def target():
 
 
 def messages(target, count):
-    """A request for so many messages."""
+    """A request for this number of messages."""
     plan = NetworkPlan(target.platform, ((Exchange(*target.placement[:2], 1, 1),),) * count)
     return EvidenceRequest("exchange", target, plan=plan)
 

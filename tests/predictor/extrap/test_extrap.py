@@ -138,7 +138,7 @@ def test_where_extra_p_is_absent_the_answer_says_how_to_install_it(name, answer,
     monkeypatch.setattr(process, "DEFAULT_PYTHON", tmp_path / ".venv-extrap" / "bin" / "python")
     refused = answer(name, target_of(8))
     assert refused.prediction is None
-    assert refused.evidence == ()  # no run is made in vain
+    assert refused.evidence == ()  # no run is wasted
     assert f"Extra-P is not installed in {tmp_path}/.venv-extrap. Run `make extrap`" in refused.refusal
 
 

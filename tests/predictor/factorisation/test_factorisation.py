@@ -122,7 +122,7 @@ def test_the_binary_exchange_sends_the_rows_of_u_as_often_as_hpl(places, message
 
 
 def test_a_long_broadcast_is_waited_for_before_the_update():
-    # HPL 2.3 does not look for a long broadcast, so that its look-ahead gains next to nothing; a ring's does.
+    # HPL 2.3 does not poll for a long broadcast, so that its look-ahead gains next to nothing; a ring's does.
     gain = {}
     for broadcast in ("long", "2-ring"):
         late, ahead = (evaluate(Problem(3000, 60, 2, 8, broadcast, depth), machine(16)).time_s for depth in (0, 1))

@@ -81,8 +81,8 @@ def test_every_effect_that_is_not_followed_has_a_reason():
 
 def test_the_page_has_the_table():
     rows = [row.split("|")[1:-1] for row in PAGE.read_text().splitlines() if row.startswith("| `")]
-    told = {tuple(cell.strip().strip("`") for cell in row) for row in rows}
-    assert told == {
+    shown = {tuple(cell.strip().strip("`") for cell in row) for row in rows}
+    assert shown == {
         (option.name, ", ".join(option.defaults), *option.effects.values(), option.why) for option in options()
     }
 

@@ -70,6 +70,19 @@ def test_nas_kernels_wait_for_their_messages(ask):
     assert latency_s < found["time_s"] == pytest.approx(22.6e-3, rel=0.02)
 
 
+def test_measured_runs_stand_beside_the_model(ask, tmp_path, capsys):
+    # Without bytes one core takes 1e9 / 15.4e9 s; two are twice as fast by the model, measured 1.6 times.
+    path = tmp_path / "runs.csv"
+    path.write_text(f"# by hand\ncores_per_node,nodes,time_s,speedup\n1,1,{1e9 / 15.4e9},\n2,1,,1.6\n")
+    asked = ["--operations", "1e9", "--bytes", "0.001", "--exchange", "0.001", "--measured", str(path)]
+    first, second = ask(*UNI, *asked)["measured"]
+    assert first["measured"] == pytest.approx(1) and first["error_pct"] == pytest.approx(0, abs=1e-6)
+    assert second["modelled"] == pytest.approx(2) and second["error_pct"] == pytest.approx(25)
+    path.write_text("cores_per_node,nodes,time_s\n1,1,x\n")
+    assert main([*UNI, *asked]) == 2
+    assert "runs.csv:2: time_s is 'x'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

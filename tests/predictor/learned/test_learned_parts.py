@@ -13,7 +13,8 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import as_in_smpi, most_cubic, of_least_surface, rivals
 from predictor.learned.matching import check_matched, difference
-from predictor.learned.models import Formula, Notes, evaluate
+from predictor.learned.models import Formula, Notes, Numeric, evaluate
+from predictor.learned.partners import Along, Exchanged, Stride, Tree
 from predictor.learned.rows import Rows, keys_of
 from predictor.learned.scatter import scatter_of
 
@@ -50,6 +51,15 @@ def test_shares_of_one_kind_are_likelier_than_a_mixture_that_is_the_same_on_all_
     alike = Formula(((34.0, ("e0:62", "e1:62", "e2:62")),))
     for other in ("u2:64", "e2-1:64", "s2:62"):
         assert formula_bits(Formula(((34.0, ("e0:62", "e1:62", other)),)), space) > formula_bits(alike, space) + 8
+
+
+def test_a_rule_for_partners_leaves_the_coordinates_of_the_ranks_as_they_are():
+    space, rows = Space("2-D, long side slow", []), rows_of(12)
+    before = [array.tolist() for array in space.place(rows)]
+    bit = Numeric((Formula((), 0.0),))
+    for rule in (Stride(0, bit), Along(0, bit), Exchanged(0, bit), Tree(0, "0", "l", None)):
+        rule.ranks(space, rows, Notes())
+        assert [array.tolist() for array in space.place(rows)] == before
 
 
 def learned_number(values_of, counts, held_out, numbers, grid="line"):

@@ -115,7 +115,7 @@ def test_a_cluster_whose_hosts_are_alike_has_no_further_experiments(tmp_path):
 
 
 def of_steps(steps):
-    """Distances of hosts so many steps of 1 us apart, and one more."""
+    """Distances of hosts this many steps of 1 us apart, and one more."""
     hosts = tuple(f"n{i}" for i in range(len(steps)))
     latency_s = {(hosts[i], hosts[j]): 1e-6 * (1 + steps[i][j]) for i, j in combinations(range(len(hosts)), 2)}
     return distances({"c": hosts}, latency_s, {"c": 0.0})["c"]

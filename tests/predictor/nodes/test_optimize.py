@@ -155,7 +155,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
     one = {
         *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
         *("nodes", "hostfile", "probed", "probability_best"),
-        *("searched", "front", "knee", "second", "second_s", "sbatch"),
+        *("searched", "front", "knee", "second", "second_s", "sbatch", "break_even"),
     }
     asked = {
         *("app", "size", "params", "platform", "platform_hash", "most_nodes", "most_processes", "predictor"),
@@ -177,7 +177,8 @@ def test_json_has_the_documented_keys(pretend, capsys):
             "seed",
         ),
     }
-    assert set(data) == one | asked | {"then", "ended", "evidence", "cautions", "predictor_chosen_because"}
+    about = {"then", "ended", "evidence", "cautions", "predictor_chosen_because", "rank_orders"}
+    assert set(data) == one | asked | about
     assert set(data["then"][0]) == one
 
 

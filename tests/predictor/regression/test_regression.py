@@ -75,7 +75,7 @@ def time_s(ranks, comm_s):
         ((2, 2, 2, 2), FEW, (4, 5, 6)),  # one full round; 7 would be nearly the run itself
         ((4, 4, 4, 4), range(5, 6), (4, 6, 8, 10, 12)),  # three rounds, and between them
         ((3, 6, 2), FEW, (3, 6, 8)),  # 1 of each, 2 of each, then the third has no more
-        ((12,), FEW, (2, 4, 6)),  # one node has nobody to talk to
+        ((12,), FEW, (2, 4, 6)),  # one node has no partner
         ((2, 2), FEW, (2, 3)),
     ],
 )

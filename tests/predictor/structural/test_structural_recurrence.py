@@ -186,7 +186,7 @@ def test_messages_of_different_steps_share_a_link():
 
 @pytest.mark.parametrize(("wan_Bps", "met_s"), [(np.inf, 0), (200, 0), (199, 3)])
 def test_messages_of_different_steps_meet_where_a_link_has_less_than_they_ask_for(wan_Bps, met_s):
-    # Each asks for 100 bytes/s; the second is on its way from 2 to 5 s after the first has begun, which takes 6 s.
+    # Each asks for 100 bytes/s; the second is in flight from 2 to 5 s after the first has begun, which takes 6 s.
     schedule = flattened([[], late_beside_early(), [], [], []], 4)
     paths, host = two_clusters(schedule, wan_Bps=wan_Bps), np.arange(4, dtype=np.int32)[None]
     protocol = np.full(len(schedule.size_bytes), EAGER, np.uint8)
@@ -196,7 +196,7 @@ def test_messages_of_different_steps_meet_where_a_link_has_less_than_they_ask_fo
 
 
 def test_iterations_that_settle_stand_for_the_others():
-    # The link of 10 bytes/s is never idle: 30 s for each iteration's 300 bytes, whose sender goes on at once.
+    # The link of 10 bytes/s is never idle: 30 s for each iteration's 300 bytes, whose sender continues at once.
     steps = [Compute(np.array([1.0, 0.0])), Exchange.of([(0, 1, 300)])]
     for iterations in (2, 5, 1000):
         found = step_by_step(steps, 2, inside_Bps=10, iterations=iterations, whole=True)

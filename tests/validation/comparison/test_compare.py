@@ -116,6 +116,9 @@ def test_a_row_by_hand(answer, truth, target):
         "feature_surroundings": "grid",
         "simulated_node_s": 16.0,
         "clusters": "c1 c2",
+        # On a host of 40 Gflop/s alone: 1 + 3 s of c1, and 2 + 2.5 s of 50 Gflop/s, together 9.625 s.
+        "speedup_predicted": 1.925,
+        "speedup_simulated": 2.40625,
     }
     assert compare(answer, truth, mapping="block").to_json() == row
     assert tuple(row) == COLUMNS
@@ -134,6 +137,7 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         "true_low_s",
         "true_high_s",
         "in_repeats",
+        "speedup_predicted",
     }
     assert {field.name for field in fields(Result) if getattr(row, field.name) is None} == missing
     flags = "model: out of range. Take another."

@@ -217,9 +217,9 @@ def test_help_comes_quickly():
     done = subprocess.run(
         [sys.executable, "-c", MODULES], input="\n".join(asked), capture_output=True, text=True, check=True
     )
-    told = [line.split("|") for line in done.stdout.splitlines()]
-    assert [(words, status) for words, status, _ in told] == [(words, "0") for words in asked]
-    for words, _, names in told:
+    shown = [line.split("|") for line in done.stdout.splitlines()]
+    assert [(words, status) for words, status, _ in shown] == [(words, "0") for words in asked]
+    for words, _, names in shown:
         packages = Counter(name.partition(".")[0] for name in names.split())
         assert not SLOW & set(packages), words
         own = sum(packages[name] for name in ("platforms", "apps", "predictor", "validation"))

@@ -28,31 +28,31 @@ def refusal(capsys, *words):
     return said
 
 
-def errors(told, **chosen):
-    rows = [row for row in told["runs"] if all(row[name] == value for name, value in chosen.items())]
+def errors(shown, **chosen):
+    rows = [row for row in shown["runs"] if all(row[name] == value for name, value in chosen.items())]
     return {row["nodes"]: row["error"] for row in rows}
 
 
 def test_minife_and_lammps_on_16_and_32_nodes_are_within_15_percent_from_4_and_8(capsys):
-    told = answer(capsys, *H3, *ALLREDUCES)
+    shown = answer(capsys, *H3, *ALLREDUCES)
     for app in ("minife", "lammps"):
-        assert {16, 32} == set(errors(told, app=app, build=""))
-        assert all(abs(error) < 0.15 for error in errors(told, app=app, build="").values())
+        assert {16, 32} == set(errors(shown, app=app, build=""))
+        assert all(abs(error) < 0.15 for error in errors(shown, app=app, build="").values())
 
 
 def test_kripke_and_amg_on_128_nodes_of_aws_are_within_10_percent_from_32_and_64(capsys):
     words = [str(DATA / "clouds.csv"), "--series", "system,app", "--evidence", "32,64", *ALLREDUCES]
-    told = answer(capsys, *words)
+    shown = answer(capsys, *words)
     for system in ("aws-eks", "aws-parallel-cluster"):
         for app in ("kripke", "amg"):
-            assert abs(errors(told, system=system, app=app)[128]) < 0.10
-    assert [series for one in told["refused"] for series in one["series"]] == ["aws-eks", "minife"]
+            assert abs(errors(shown, system=system, app=app)[128]) < 0.10
+    assert [series for one in shown["refused"] for series in one["series"]] == ["aws-eks", "minife"]
 
 
 def test_intervals_hold_most_rows_of_a_table(capsys):
-    told = answer(capsys, str(DATA / "alaska.csv"), "--series", "app,case", "--evidence", "1,2,4")["summary"]
-    assert told["rows"] == 10 and told["within"] >= 8
-    assert told["median_error"] < told["naive_median_error"] / 2
+    shown = answer(capsys, str(DATA / "alaska.csv"), "--series", "app,case", "--evidence", "1,2,4")["summary"]
+    assert shown["rows"] == 10 and shown["within"] >= 8
+    assert shown["median_error"] < shown["naive_median_error"] / 2
 
 
 def test_no_prediction_sees_the_time_that_it_is_compared_with(tmp_path):
@@ -69,10 +69,10 @@ def test_columns_of_other_names_parts_and_further_nodes(tmp_path, capsys):
     (tmp_path / "runs.csv").write_text("program,n,elapsed,solve\nx,1,10.0,8.0\nx,2,5.0,4.0\nx,2,5.0,4.0\nx,4,2.5,2.0\n")
     words = [str(tmp_path / "runs.csv"), "--series", "program", "--nodes", "8"]
     words += ["--columns", "nodes=n,time_s=elapsed,part_solve=solve", "--out", str(tmp_path / "out.csv")]
-    told = answer(capsys, *words, "--picture", str(tmp_path / "p.svg"))
-    assert [row["nodes"] for row in told["runs"]] == [4, 8]
-    assert told["runs"][0]["naive_s"] == 2.5 and told["runs"][1]["measured_s"] is None
-    assert 1.2 < told["runs"][1]["predicted_s"] < 1.7
+    shown = answer(capsys, *words, "--picture", str(tmp_path / "p.svg"))
+    assert [row["nodes"] for row in shown["runs"]] == [4, 8]
+    assert shown["runs"][0]["naive_s"] == 2.5 and shown["runs"][1]["measured_s"] is None
+    assert 1.2 < shown["runs"][1]["predicted_s"] < 1.7
     assert len(list(csv.DictReader((tmp_path / "out.csv").open()))) == 2
     assert (tmp_path / "p.svg").stat().st_size > 1000
 

@@ -47,8 +47,8 @@ def test_a_prediction_is_that_of_the_command(store, capsys):
     made = gv.predict("grid4x2", "cg", problem_class="S", predictor="hcf", store=store)
     words = "--scenario grid4x2 --app cg --class S --predictor hcf --json --store".split()
     assert predict_command([*words, str(store)]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["predictions"]
-    assert made.time_s == told["prediction"]["time_s"]
+    (printed,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert made.time_s == printed["prediction"]["time_s"]
     assert made.cost.node_s > 0
 
 

@@ -19,7 +19,7 @@ def command(*words, runs=RUNS):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     with pytest.MonkeyPatch.context() as patch:
         lines = []
@@ -29,36 +29,36 @@ def told(tmp_path_factory):
     return json.loads(lines[-1]), folder
 
 
-def row(told, app, preset, ranks, nodes):
+def row(shown, app, preset, ranks, nodes):
     (found,) = [
         one
-        for one in told[0]["runs"]
+        for one in shown[0]["runs"]
         if (one["app"], one["class"], one["ranks"], one["nodes"]) == (app, preset, ranks, nodes)
     ]
     return found
 
 
-def test_the_judged_runs_of_the_raspberry_pis_are_within_a_quarter(told):
-    judged = told[0]["summary"]["judged"]
+def test_the_judged_runs_of_the_raspberry_pis_are_within_a_quarter(shown):
+    judged = shown[0]["summary"]["judged"]
     assert judged["runs"] == 34
     assert judged["median_error"] < 0.15 and judged["largest_error"] < 0.25
     assert judged["within"] == 34
 
 
-def test_runs_have_their_role_or_the_reason_why_they_have_none(told):
-    assert {role: one["runs"] for role, one in told[0]["summary"].items()} == {
+def test_runs_have_their_role_or_the_reason_why_they_have_none(shown):
+    assert {role: one["runs"] for role, one in shown[0]["summary"].items()} == {
         "judged": 34, "apart": 1, "other class": 3, "left out": 16,
     }  # fmt: skip
-    refused = {(one["app"], one["class"]) for one in told[0]["runs"] if one["predicted_s"] is None}
+    refused = {(one["app"], one["class"]) for one in shown[0]["runs"] if one["predicted_s"] is None}
     assert refused == {("bt", "D"), ("sp", "D"), ("ep", "F"), ("is", "D")}  # of IS, that of 8 ranks alone
 
 
-def test_placements_by_filling_nodes_are_found_from_the_times_of_other_programs(told):
-    filled = {(one["ranks"], one["nodes"]): one["filled_nodes"] for one in told[0]["runs"] if one["filled_nodes"]}
+def test_placements_by_filling_nodes_are_found_from_the_times_of_other_programs(shown):
+    filled = {(one["ranks"], one["nodes"]): one["filled_nodes"] for one in shown[0]["runs"] if one["filled_nodes"]}
     assert filled == {(16, 8): 4, (32, 16): 8, (25, 8): 7, (25, 16): 7}
     for app, preset, spread in (("cg", "C", (16, 8)), ("ft", "C", (16, 8)), ("is", "D", (32, 16))):
-        on_fewer = row(told, app, preset, spread[0], spread[0] // 4)
-        assert row(told, app, preset, *spread)["predicted_s"] == pytest.approx(on_fewer["predicted_s"], rel=1e-6)
+        on_fewer = row(shown, app, preset, spread[0], spread[0] // 4)
+        assert row(shown, app, preset, *spread)["predicted_s"] == pytest.approx(on_fewer["predicted_s"], rel=1e-6)
 
 
 def test_the_times_of_a_run_itself_do_not_tell_its_placement():
@@ -73,26 +73,26 @@ def test_the_times_of_a_run_itself_do_not_tell_its_placement():
         assert not [run for run in filled if run.nodes != 8]
 
 
-def test_one_run_with_many_all_to_all_messages_tells_of_those_of_another_program(told):
+def test_one_run_with_many_all_to_all_messages_tells_of_those_of_another_program(shown):
     # FT on 64 ranks is evidence; IS on 64 and 32 ranks was -40 and -48 % without it.
-    assert abs(row(told, "is", "D", 64, 16)["error"]) < 0.25
-    assert abs(row(told, "is", "D", 32, 16)["error"]) < 0.25
-    assert row(told, "is", "D", 64, 16)["within"] and row(told, "is", "D", 32, 16)["within"]
+    assert abs(row(shown, "is", "D", 64, 16)["error"]) < 0.25
+    assert abs(row(shown, "is", "D", 32, 16)["error"]) < 0.25
+    assert row(shown, "is", "D", 64, 16)["within"] and row(shown, "is", "D", 32, 16)["within"]
 
 
-def test_ep_divides_the_work_of_the_evidence(told):
+def test_ep_divides_the_work_of_the_evidence(shown):
     # By hand: EP has hardly any messages: 16 ranks on 16 nodes do what 8 on 8 do in half of their 465.23 s.
-    assert row(told, "ep", "D", 16, 16)["predicted_s"] == pytest.approx(465.23 / 2, rel=1e-3)
+    assert row(shown, "ep", "D", 16, 16)["predicted_s"] == pytest.approx(465.23 / 2, rel=1e-3)
     # With four busy cores, the geometric mean of 4 x 960.64 and 8 x 644.95 core-seconds.
     mean = (4 * 960.64 * 8 * 644.95) ** 0.5
-    assert row(told, "ep", "D", 64, 16)["predicted_s"] == pytest.approx(mean / 64, rel=1e-3)
-    assert row(told, "ep", "D", 32, 16)["predicted_s"] == pytest.approx(mean / 32, rel=1e-3)  # they fill 8 nodes
+    assert row(shown, "ep", "D", 64, 16)["predicted_s"] == pytest.approx(mean / 64, rel=1e-3)
+    assert row(shown, "ep", "D", 32, 16)["predicted_s"] == pytest.approx(mean / 32, rel=1e-3)  # they fill 8 nodes
 
 
-def test_a_table_and_a_picture_are_written(told):
-    rows = list(csv.DictReader((told[1] / "runs.csv").open()))
-    assert len(rows) == len(told[0]["runs"]) == 68
-    assert (told[1] / "runs.png").stat().st_size > 20_000
+def test_a_table_and_a_picture_are_written(shown):
+    rows = list(csv.DictReader((shown[1] / "runs.csv").open()))
+    assert len(rows) == len(shown[0]["runs"]) == 68
+    assert (shown[1] / "runs.png").stat().st_size > 20_000
 
 
 def test_other_times_of_judged_runs_change_no_prediction(tmp_path, capsys):
@@ -154,7 +154,7 @@ def test_runs_of_a_program_of_ones_own_are_predicted_from_its_recordings(computi
     # of 40 Gflop/s, 90 s on two and 45 s on four; one run is another time, which no prediction may know.
     platform, runs = tmp_path / "cluster.toml", tmp_path / "runs.csv"
     platform.write_text('network = "ideal"\n[[clusters]]\nname = "c"\nnodes = 4\nspeed_gflops = 40\n')
-    told = []
+    shown = []
     for last_s in (45, 99):
         rows = [
             "app,class,ranks,nodes,time_s",
@@ -165,7 +165,7 @@ def test_runs_of_a_program_of_ones_own_are_predicted_from_its_recordings(computi
         runs.write_text("\n".join(rows) + "\n")
         words = ["--program", str(computing), "--program-args", "48e11", "--evidence", "1,2", "--json"]
         assert main([str(runs), "--platform", str(platform), *words]) == 0
-        told.append({row["ranks"]: row for row in json.loads(capsys.readouterr().out)["runs"]})
-    for found in told:
+        shown.append({row["ranks"]: row for row in json.loads(capsys.readouterr().out)["runs"]})
+    for found in shown:
         assert found[4]["predicted_s"] == pytest.approx(45, rel=1e-3)
-    assert told[0][4]["error"] == pytest.approx(0, abs=1e-3)
+    assert shown[0][4]["error"] == pytest.approx(0, abs=1e-3)

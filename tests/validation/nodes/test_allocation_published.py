@@ -2,6 +2,9 @@
 
 from statistics import mean
 
+import pytest
+
+from validation.nodes.campaign_file import read_allocation_campaign
 from validation.nodes.published import published, published_text
 
 
@@ -26,3 +29,14 @@ def test_the_means_agree_with_the_papers_own_statements_about_them():
     assert round(mean([0, *[himeno["N-T"].large_percent] * 9]), 1) == 13.5  # printed as 13
     fft = [means["fft", f"{form}/LS"][0].large_percent for form in ("N-T", "P-T", "NP-T")]
     assert min(fft) == fft[2] == 38
+
+
+def test_a_study_has_shares_of_single_clusters_and_a_memory_bus(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text(
+        '[[studies]]\napp = "himeno"\nevaluation = [32]\nefficiency = "0.2,xeon=0.1"\nmemory_bus = 3.2\n'
+        'bytes_per_flop = 2\nstatic = ["(4,1,0,0,0,0)"]\n'
+    )
+    (case,) = read_allocation_campaign(path).studies
+    assert (case.settings.efficiency, case.settings.memory_bus, case.settings.bytes_per_flop) == ("0.2", 3.2e9, 2.0)
+    assert [cluster.speed_flops for cluster in case.study.platform.clusters] == pytest.approx([7.2e9, 2.8e9, 2.25e9])

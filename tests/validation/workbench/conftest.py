@@ -61,7 +61,7 @@ class StillDesk(Desk):
         """Check drafts in this process, as a worker would."""
         return next(getattr(checking, task)(self.project.folder, **json.loads(json.dumps(values))))
 
-    def evaluate(self, **values):
+    def evaluate(self, limit_s=0, **values):
         return next(checking.evaluate(self.project.folder, **values))
 
     def check_upload(self, path):
@@ -130,6 +130,17 @@ def person(client):
         return browser, post
 
     return made
+
+
+@pytest.fixture
+def change(client, send):
+    """Send an operation of an editor with the stamp that its page has."""
+
+    def sent(address, op, **fields):
+        seen = re.search(r'name="seen" value="(\d+)"', client.get(address).text)[1]
+        return send(address, {"seen": seen, "op": op, **fields})
+
+    return sent
 
 
 @pytest.fixture

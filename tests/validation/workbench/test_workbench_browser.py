@@ -77,7 +77,8 @@ def test_a_newcomer_makes_a_grid_queues_a_suite_and_reads_the_result(visit, url,
 
 
 PAGES = ("/platforms", "/platforms/new", "/platforms/grid4x2", "/panel?platforms=grid4x2", "/queue", "/queue/1",
-         "/results", "/results/1", "/access", "/nowhere")  # fmt: skip
+         "/results", "/results/1", "/suites", "/files/suites/first.toml", "/files/platforms/mine.toml", "/history",
+         "/access", "/nowhere")  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])

@@ -29,17 +29,6 @@ def figure_1(project):
     return "one.toml"
 
 
-@pytest.fixture
-def change(client, send):
-    """Send an operation of an editor with the stamp that its page has."""
-
-    def sent(address, op, **fields):
-        seen = re.search(r'name="seen" value="(\d+)"', client.get(address).text)[1]
-        return send(address, {"seen": seen, "op": op, **fields})
-
-    return sent
-
-
 def test_undo_and_redo_lead_through_the_versions_of_a_draft(project, figure_1):
     draft = Draft(project, "platforms", figure_1)
     for text in ("a", "b", "c"):

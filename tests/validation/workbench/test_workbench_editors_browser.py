@@ -60,6 +60,7 @@ def server(tmp_path_factory):
     examples = ROOT / "examples"
     shutil.copy(examples / "systems" / "merpsys.toml", made.project.platforms / "figure-1.toml")
     shutil.copy(examples / "blocks" / "stencil.toml", made.project.applications)
+    shutil.copy(examples / "blocks" / "master-slave.toml", made.project.applications / "ms.toml")
     text = (examples / "blocks" / "stencil.toml").read_text("utf-8")
     (made.project.applications / "wrong.toml").write_text(text.replace("compute = ", "kompute = "))
     made.start()
@@ -266,11 +267,27 @@ def test_text_and_steps_of_an_application_follow_each_other_and_errors_are_at_bo
     text = driver.execute_script("return document.getElementById('text').value")
     assert text.split("\n")[line - 1].strip() == '{ wait = "edgy" },'
     step.click()
-    until(driver, "!!document.getElementById('step')")
-    write(driver, "step", '{ wait = "edge" }')
+    until(driver, "!!document.getElementById('field-wait')")
+    write(driver, "field-wait", "edge")
     until(driver, has_text('{ wait = "edge" },') + " && document.querySelectorAll('#parts .bad').length == 0")
     driver.find_element("id", "op-down").click()
     until(driver, has_text('ny - 2)" },\n    { wait = "edge" },'))
+    assert driver.get_log("browser") == []
+
+
+def test_a_field_of_a_step_offers_names_and_the_time_of_the_step_follows(visit):
+    driver = visit("/applications/ms.toml?part=labels.slave1.program.0.do.1&cost=figure-1.toml")
+    until(driver, "document.documentElement.classList.contains('scripted')")
+    # By hand: 4 rounds of 2e10 operations on a core of 27.2 Gflop/s.
+    assert f"{4 * 2e10 / 27.2e9:.3g} s computing" in driver.find_element("id", "parts").text
+    driver.find_element("id", "field-compute").send_keys(keys.END, " + oper")
+    until(driver, "!document.getElementById('completion').hidden")
+    assert driver.find_element("css selector", "#completion [aria-selected=true]").text.startswith("operations")
+    driver.switch_to.active_element.send_keys(keys.TAB)
+    until(driver, has_text('{ compute = "operations + operations" },'))
+    until(driver, shows("parts", f"{8 * 2e10 / 27.2e9:.3g} s computing"))
+    assert driver.execute_script("return document.activeElement.id") == "field-compute"
+    assert driver.find_elements("css selector", "#ink .ink-comment, #ink .ink-key, #ink .ink-text")
     assert driver.get_log("browser") == []
 
 
@@ -335,7 +352,8 @@ def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the
 
 
 PAGES = ("/systems/new", "/systems/figure-1.toml?part=lan.node.1&n:slave1=20", "/hardware", "/applications",
-         "/applications/stencil.toml", "/applications/wrong.toml",
+         "/applications/stencil.toml", "/applications/wrong.toml", "/platforms/figure-1.toml",
+         "/applications/ms.toml?part=labels.slave1.program.0.do.1",
          "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Suites of applications: their files, the panel, the runs of their points, and their results."""
 
 import csv
+import html
 import io
 import json
 import math
@@ -429,3 +430,18 @@ def test_a_queue_of_an_earlier_version_takes_suites_of_applications(tmp_path, ca
     queue = Queue(Tables(tmp_path / "queue.sqlite"))
     queue.add("first", "Ann", [replace(cases(1)[0], point='{"slave1": 8}')])
     assert point_of(queue.tables, 1) == '{"slave1": 8}' and not varied_names(queue.tables, [1])
+
+
+def test_a_result_is_laid_over_the_drawing_of_its_system(client, done):
+    page = html.unescape(client.get("/systems/small.toml?result=1").text)
+    row = next(csv.DictReader(io.StringIO(client.get("/results.csv?suite=1").text)))
+    share = 100 * float(row["helper_computing_s"]) / float(row["predicted_s"])
+    assert row["helper"] == "1" and f"1 helper placed, {share:.3g} % computing" in page
+    raw = re.search(r'data-elements="(.*?)"', client.get("/systems/small.toml?result=1").text)[1]
+    elements = json.loads(html.unescape(raw))
+    (figures,) = [one["data"]["figures"] for one in elements if "figures" in one["data"]]
+    boss = 100 * float(row["boss_computing_s"]) / float(row["predicted_s"])
+    assert figures["computing"] == pytest.approx((share + boss) / 2)
+    assert figures["load"] == pytest.approx(2 / 12)  # 2 processes; 4 nodes take a boss and two helpers each
+    wrong = client.get("/systems/figure-1.toml?result=1").text
+    assert "not one of an application on this system" in html.unescape(wrong)

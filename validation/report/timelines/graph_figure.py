@@ -21,7 +21,7 @@ _PATH = "black"  # the page gives it the colour of its text
 # Computation and messages have the colours of the timelines of simulated runs; the grey shows on dark and on white.
 _COLORS = (COLORS[Activity.COMPUTATION], COLORS[Activity.MESSAGES], "#808080")
 _ALPHA = (1.0, 1.0, 0.3)
-_LABELS = ("computes", "message on its way", "waits for another process")
+_LABELS = ("computes", "message in flight", "waits for another process")
 
 
 def graph_figure(timed: TimedGraph) -> Figure:
@@ -101,7 +101,7 @@ def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
 
 
 def _path_rows(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the process of the critical path at each moment; of a message on its way, a place between its two ends."""
+    """Return the process of the critical path at each moment; of a message in flight, a place between its two ends."""
     program = timed.dates.program
     rank_of = np.repeat(np.arange(len(timed.placement)), np.diff(program.first))
     moments_s: list[float] = []

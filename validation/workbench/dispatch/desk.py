@@ -168,14 +168,16 @@ class Desk:
         """
         return self.readers.value(f"{PERSON.get()} checks", task, _CHECK_S, **values)
 
-    def evaluate(self, *, name: str, text: str, words: Sequence[str]) -> dict[str, Any]:
+    def evaluate(
+        self, *, name: str, text: str, words: Sequence[str], limit_s: float = _LIMIT_S
+    ) -> dict[str, Any]:  # fmt: skip
         """Return the result of an application, as ``validation.workbench.work.checking.evaluate`` yields it.
 
         Raises:
             UserError: The application or an option is wrong, or it takes too long.
         """
         lane = f"{PERSON.get()} evaluates"
-        return self.readers.value(lane, "evaluate", _LIMIT_S, name=name, text=text, words=list(words))
+        return self.readers.value(lane, "evaluate", limit_s, name=name, text=text, words=list(words))
 
     def check_upload(self, path: Path) -> None:
         """Check an uploaded platform file in a process of its own.

@@ -155,11 +155,10 @@ def _in_rows(d: _Drawing, levels: Sequence[tuple[int, str, float, float]]) -> tu
     area = sum((wide + _GAP) * (high + _ROW) for _, _, wide, high in levels)
     most = max(_LEAST_ROW, 1.6 * area**0.5)
     ends = [first for first, *_ in levels[1:]] + [len(d.elements)]
-    row_gap = _ROW if any("box" in element["classes"] for element in d.elements[levels[0][0] :]) else _GAP
     x, y, widest, row_high = 0.0, _HIGH + _ROW, _WIDE, 0.0
     for (first, _, wide, high), end in zip(levels, ends, strict=True):
         if x and x + wide > most:
-            x, y, row_high = 0.0, y + row_high + row_gap, 0.0
+            x, y, row_high = 0.0, y + row_high + _ROW, 0.0
         d.shift(first, end, x, y)
         x, row_high = x + wide + _GAP, max(row_high, high)
         widest = max(widest, x - _GAP)

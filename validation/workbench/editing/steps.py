@@ -49,6 +49,7 @@ class Step:
     line: int | None
     lists: list[tuple[str, Path, list[Step]]] = field(default_factory=list)  # (title, path, steps) of each list in it
     error: str = ""
+    cost: str = ""  # its time on a system, in words
 
     @property
     def id(self) -> str:

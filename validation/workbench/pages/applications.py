@@ -17,20 +17,23 @@ from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
-from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
+from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of, step_of
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.editing.reading import read_places
+from validation.workbench.editing.step_fields import fields_of_step, names_for, offered, with_values
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import answer, checked_soon, draft_fields, sentence, sound_values
 from validation.workbench.pages.files import shown_items
+from validation.workbench.pages.step_costs import NONE, add_costs, costs_of, known_costs, systems_for
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
 from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "applications"
-_BLOCKS = ("bar", "message", "properties", "parts", "next")
+_BLOCKS = ("bar", "message", "properties", "placing", "parts", "next")
+_FIELD = "field:"  # before a key, in the names of fields of a step
 MODELS = (SIMGRID, HARDWARE, "galera+", "galera", "kask")
 _COUNT, _SET = "n:", "v:"  # before labels and variables, in the names of fields
 
@@ -93,8 +96,12 @@ def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
     if op == "add":
         path = edit.add(path, fields.get("example", ""))
     elif op == "set":
-        text = fields.get("step", "")
-        if text.strip() != edit.step_text(path):
+        old, named = edit.step_text(path), _named_steps(edit)
+        text = fields.get("step", old)
+        if text.strip() == old:
+            given = {key.removeprefix(_FIELD): value for key, value in fields.items() if key.startswith(_FIELD)}
+            text = with_values(old, given, named)
+        if text.strip() != old:
             path = edit.replace(path, text)
     elif op == "copy":
         path = edit.copy(path)
@@ -106,6 +113,12 @@ def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
         raise UserError(f"operation {op!r}", "there is none of this name", "Use the buttons of the page")
     draft.change(replace(version, text=edit.result()), seen)
     return ".".join(map(str, path))
+
+
+def _named_steps(edit: ApplicationEdit) -> Mapping[str, Any]:
+    """Return the named steps of an application that is edited."""
+    named = edit.values.get("steps")
+    return named if isinstance(named, Mapping) else {}
 
 
 def _checked(desk: Desk, draft: Draft) -> dict[str, Any]:
@@ -132,11 +145,54 @@ def _page(
     while part and part not in chosen:
         part = part.rpartition(".")[0]
     part = part or (programs[0].id if programs else "")
+    system, costs_wrong, is_costed = _costed(request, draft, given, programs, is_sound=values is not None and not wrong)
+    step = _step_text(draft, part)
     return answer(
         request, "application.html", _BLOCKS, status=status, **draft_fields(draft, KIND, wrong, lines),
-        sound=values is not None, programs=programs, part=part, part_id=part, step=_step_text(draft, part),
-        examples=list(EXAMPLES), error=error, is_checked=is_checked,
+        sound=values is not None, programs=programs, part=part, part_id=part, step=step,
+        **_step_fields(values or {}, part, step), examples=list(EXAMPLES), error=error, is_checked=is_checked,
+        is_complete=is_checked and is_costed, systems=systems_for(desk_of(request)), cost_on=system,
+        costs_wrong=costs_wrong, field_prefix=_FIELD, no_system=NONE,
     )  # fmt: skip
+
+
+def _costed(
+    request: Request, draft: Draft, given: Mapping[str, str], programs: list[Program], *, is_sound: bool
+) -> tuple[str, str, bool]:  # fmt: skip
+    """Write the times of steps; return the system, why there are none, and whether they are known for this text.
+
+    A script asks for those that are not known after it has shown the change.
+    """
+    desk = desk_of(request)
+    systems = systems_for(desk)
+    system = given.get("cost", "") or (systems[0] if systems else NONE)
+    if system == NONE or system not in systems or not is_sound:
+        return system, "", True
+    costs = known_costs(desk, draft, system)
+    if costs is None and editor.BY_SCRIPT in request.headers and "check" not in request.query_params:
+        return system, "", False
+    times, wrong = costs or costs_of(desk, draft, system)
+    add_costs(programs, times)
+    return system, wrong, True
+
+
+def _step_fields(values: Mapping[str, Any], part: str, text: str | None) -> dict[str, Any]:
+    """Return the fields of the chosen step, and the names that are offered while one types."""
+    if text is None:
+        return {"fields": [], "known_names": [], "offered": {}}
+    named = values.get("steps")
+    try:
+        fields = fields_of_step(step_of(text), named if isinstance(named, Mapping) else {})
+    except UserError:
+        fields = []
+    steps: list[object] = []
+    waiting: list[object] = [values]
+    while waiting:
+        inner = waiting.pop()
+        steps.append(inner)
+        if isinstance(inner, Mapping | list):
+            waiting += inner.values() if isinstance(inner, Mapping) else inner
+    return {"fields": fields, "known_names": names_for(values, path_of(part)), "offered": offered(values, steps)}
 
 
 def _step_text(draft: Draft, part: str) -> str | None:
@@ -150,8 +206,8 @@ def _step_text(draft: Draft, part: str) -> str | None:
 
 
 def _place(name: str, fields: Mapping[str, str]) -> str:
-    part = fields.get("part", "")
-    return f"/applications/{name}" + (f"?{urlencode({'part': part})}" if part else "")
+    kept = {key: value for key in ("part", "cost") if (value := fields.get(key, ""))}
+    return f"/applications/{name}" + (f"?{urlencode(kept)}" if kept else "")
 
 
 def show_run(request: Request) -> Response:

@@ -193,7 +193,7 @@ def answer(
     name, changed = _states.step(request.headers[BY_SCRIPT], state)
     sound, stamp = context["sound"], context["draft"].stamp
     return JSONResponse({"view": name, "sound": sound, "stamp": stamp, "part": context["part_id"],
-                         "checked": context.get("is_checked", True), **changed}, status)  # fmt: skip
+                         "checked": context.get("is_complete", context["is_checked"]), **changed}, status)  # fmt: skip
 
 
 def draft_fields(

@@ -27,6 +27,7 @@ from validation.workbench.project.platform_files import (
     located,
 )
 from validation.workbench.web.answers import desk_of, moved, page, person_of, record, saved_as
+from validation.workbench.web.colours import darkened
 from validation.workbench.web.forms import posted, texts
 from validation.workbench.web.lanes import in_lane
 
@@ -55,8 +56,7 @@ def show_one(request: Request) -> Response:
 def draw_one(request: Request) -> Response:
     """Answer with the picture of a platform."""
     desk = desk_of(request)
-    shown = desk.show(name=located(desk.project, request.path_params["name"]), picture=True)
-    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    return _picture(request, desk.show(name=located(desk.project, request.path_params["name"]), picture=True)["svg"])
 
 
 def download(request: Request) -> Response:
@@ -112,8 +112,14 @@ def _defaults() -> dict[str, str]:
 
 def draw_form(request: Request) -> Response:
     """Answer with the picture of the grid that a form describes."""
-    shown = desk_of(request).show(grid=grid_text(_defaults() | dict(request.query_params)), picture=True)
-    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    given = {key: value for key, value in request.query_params.items() if key != "dark"}
+    return _picture(request, desk_of(request).show(grid=grid_text(_defaults() | given), picture=True)["svg"])
+
+
+def _picture(request: Request, svg: str) -> Response:
+    """Answer with a picture, in colours for a dark page if the address says so."""
+    drawn = darkened(svg) if "dark" in request.query_params else svg
+    return Response(drawn, media_type="image/svg+xml", headers=_PICTURE)
 
 
 async def make(request: Request) -> Response:

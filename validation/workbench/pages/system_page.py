@@ -21,6 +21,7 @@ from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.reading import read_places
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, targets_of
 from validation.workbench.pages.editor import answer, checked_soon, draft_fields, sentence, sound_values
+from validation.workbench.pages.system_results import Overlay, overlay_of, results_of
 from validation.workbench.web.answers import desk_of
 
 KIND = "platforms"
@@ -37,6 +38,13 @@ def system_page(
     """Answer with the page of a draft, or to a script with what changed of it."""
     desk = desk_of(request)
     counts, policy, wrong_count = _counts(given)
+    overlay = None
+    try:
+        overlay = overlay_of(desk, draft.name, given.get("result", ""))
+    except UserError as err:
+        wrong_count = str(err)
+    if overlay is not None:
+        counts, policy = dict(overlay.counts), overlay.policy if overlay.policy in POLICIES else policy
     values, syntax = sound_values(draft)
     wrong, lines = ([str(syntax)], [syntax.line]) if syntax else ([], [])
     tree, checked, is_checked = Part("system", (), ""), None, True
@@ -55,16 +63,19 @@ def system_page(
     also = [other for name in given.get("also", "").split() if (other := _named(tree, name)) and other is not part]
     folds = Folds(part.id, given.get("unfolded", "").split(), given.get("folded", "").split())
     view = shown(tree, folds)
-    notes = Notes(_placed_words(checked), _figures(checked), {g["name"]: g["units"] for g in _groups(checked)})
+    notes = Notes(
+        _placed_words(checked, overlay), _figures(checked, overlay), {g["name"]: g["units"] for g in _groups(checked)}
+    )
     elements = elements_of(view, draft.version.positions, notes=notes)
     return answer(
         request, "system.html", _BLOCKS, status=status, elements=elements,
         **draft_fields(draft, KIND, wrong, lines), sound=values is not None, checked=checked, is_checked=is_checked,
         **_placing(tree, checked, counts, policy), top=view, part=part, also=also, part_id=part.id,
-        fields=_common_fields(part, also, [tuple(problem[3]) for problem in errors]), folds=folds,
+        fields=_common_fields(part, also, errors), folds=folds,
         adds=[(kind, ADDED_TITLES[kind]) for kind, above in ADDED.items() if part.kind in above],
         palette=list(ADDED_TITLES.items()), targets=targets_of(tree, part) if values is not None else [],
         within=_line_within(draft, part), error=error or wrong_count, hardware=_names_of_hardware(),
+        overlay=overlay, results=results_of(desk, draft.name),
     )  # fmt: skip
 
 
@@ -78,7 +89,7 @@ def _lines(draft: Draft, tree: Part, errors: Sequence[Sequence[Any]], wrong: Seq
 
 
 def _common_fields(
-    part: Part, also: Sequence[Part], wrong: Sequence[tuple[Any, ...]]
+    part: Part, also: Sequence[Part], errors: Sequence[Sequence[Any]]
 ) -> list[tuple[Field, str, bool]]:  # fmt: skip
     """Return the fields of the chosen parts, what all of them have in each, and whether it is wrong."""
     others = [{field.key: shown_text for field, shown_text in fields_of(other)} for other in also]
@@ -86,9 +97,15 @@ def _common_fields(
     for field, shown_text in fields_of(part):
         if all(field.key in other for other in others):
             same = all(other[field.key] == shown_text for other in others)
-            keys = (*part.path, *field.key.split(".")[:1])
-            rows.append((field, shown_text if same else "", any(path[: len(keys)] == keys for path in wrong)))
+            is_wrong = any(_is_about(problem, part, field.key, shown_text) for problem in errors)
+            rows.append((field, shown_text if same else "", is_wrong))
     return rows
+
+
+def _is_about(problem: Sequence[Any], part: Part, key: str, shown_text: str) -> bool:
+    """Return whether an error is about a field: it has its key, or is at the part and quotes the value."""
+    path, keys = tuple(problem[3]), (*part.path, *key.split(".")[:1])
+    return path[: len(keys)] == keys or (path == part.path and shown_text != "" and repr(shown_text) in problem[1])
 
 
 def _line_within(draft: Draft, part: Part) -> int | None:
@@ -149,14 +166,17 @@ def _placing(tree: Part, checked: Mapping[str, Any] | None, counts: Mapping[str,
             "count_prefix": COUNT, "set_prefix": SET}  # fmt: skip
 
 
-def _placed_words(checked: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return what is placed on each group of units, in words."""
+def _placed_words(checked: Mapping[str, Any] | None, overlay: Overlay | None) -> dict[str, str]:
+    """Return what is placed on each group of units, in words, with what a result says of it."""
     found_rows: dict[str, dict[str, int]] = {}
     for row in checked["placed"] if checked else ():
         labels = found_rows.setdefault(row["group"], {})
         labels[row["label"]] = labels.get(row["label"], 0) + row["processes"]
     return {
-        group: "; ".join(f"{number:,} {label} placed" for label, number in labels.items())
+        group: "; ".join(
+            f"{number:,} {label} placed" if overlay is None else overlay.words(label, number)
+            for label, number in labels.items()
+        )
         for group, labels in found_rows.items()
     }
 
@@ -171,16 +191,22 @@ def _groups(checked: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
     return groups
 
 
-def _figures(checked: Mapping[str, Any] | None) -> dict[str, dict[str, float]]:
+def _figures(checked: Mapping[str, Any] | None, overlay: Overlay | None) -> dict[str, dict[str, float]]:
     """Return what the colours of the canvas can show of each group of units."""
     figures: dict[str, dict[str, float]] = {}
     used: dict[str, int] = {}
+    computing: dict[str, float] = {}
     for row in checked["placed"] if checked else ():
         used[row["group"]] = used.get(row["group"], 0) + row["processes"]
+        if overlay is not None and row["label"] in overlay.computing:
+            part = row["processes"] * overlay.computing[row["label"]]
+            computing[row["group"]] = computing.get(row["group"], 0.0) + part
     for group in _groups(checked):
         found = {"power": group["full_w"], "failures": group["failures_per_year"]}
         slots = sum(group["slots"].values()) * group["units"]
         if used and slots:
             found["load"] = used.get(group["name"], 0) / slots
+        if group["name"] in computing:
+            found["computing"] = 100 * computing[group["name"]] / used[group["name"]]
         figures[group["name"]] = {key: value for key, value in found.items() if value is not None}
     return figures

@@ -37,11 +37,11 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
     return HTMLResponse(_templates().get_template(template).render(**_common(request), **context), status)
 
 
-def blocks_of(request: Request, template: str, names: Sequence[str], **context: Any) -> dict[str, str]:
+def blocks_of(request: Request, template: str, blocks: Sequence[str], /, **context: Any) -> dict[str, str]:
     """Return blocks of a template by name, each rendered alone: what they use is imported within them."""
     made = _templates().get_template(template)
     values = made.new_context({**_common(request), **context})
-    return {name: "".join(made.blocks[name](values)).strip() for name in names}
+    return {name: "".join(made.blocks[name](values)).strip() for name in blocks}
 
 
 def _common(request: Request) -> dict[str, Any]:

@@ -109,7 +109,9 @@ def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterat
         request = parsed(BlocksRequest, COMMAND.parser(), [str(path), *words])
         setting = setting_from_request(request)
         machine = machine_from_request(request, setting)
-        result = evaluated(setting.application, machine, evaluator=request.evaluator, power=request.power)
+        result = evaluated(
+            setting.application, machine, evaluator=request.evaluator, power=request.power, parts=request.parts
+        )
     cautions = [*setting.cautions(request.model), *result.cautions]
     yield {"result": result_json(result, 0.0), "text": result_text(result), "cautions": cautions}
 

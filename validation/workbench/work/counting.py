@@ -71,7 +71,8 @@ def counted(
             steps = [[*of_point, *more] for of_point, more in zip(steps, simulated, strict=False)]
     if many < len(points.points):
         lines.insert(0, f"of the first {number_of(many, 'run')}")
-    names, of = ", ".join(points.models), round(len(points.points) * len(sound) / many)
+    names = ", ".join(points.models) + (", simulated" if points.suite.simulate else "")
+    of = round(len(points.points) * len(sound) / many)
     timed = estimated(steps, [], names, known_steps(Path(store)), jobs=jobs, of=of, cold=cold, far=far)
     lines += [str(timed)] if timed else []
     yield {**size, "plan": lines, "estimate": None if timed is None else asdict(timed)}

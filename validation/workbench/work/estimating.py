@@ -24,7 +24,8 @@ from validation.workbench.work.durations import (
 SAME, LIKE, OTHERS, RULE = GROUNDS = ("same", "like", "others", "rule")
 # The range of an estimate of one step, as a factor to both sides, by its ground.
 _FACTORS = {SAME: 1.4, LIKE: 1.6, OTHERS: 2.5, RULE: 4.0}
-_MOST_FACTOR = 6.0
+_MOST_FACTOR, _FEW_FACTOR = 6.0, 1.4
+_LEAST = 1.5  # the largest fixed part, relative to the shortest step of a kind
 _NEAR = 5  # steps that an estimate is taken from
 _ALIKE = 1.02  # amounts of work of the same step differ by less
 _SIZE_APART, _RANKS_WEIGHT = 0.7, 0.5  # of distances between steps, in units of the logarithm of the amount
@@ -96,27 +97,33 @@ class Guesses:
             and 1 / _ALIKE < other.amount / step.amount < _ALIKE
         ][:_NEAR]  # fmt: skip
         if same:
-            return Guess(statistics.median(same), _FACTORS[SAME], SAME)
-        if known:
-            return _scaled(step, known, LIKE)
+            return Guess(statistics.median(same), _FACTORS[SAME] * _few(same), SAME)
         if step.kind not in self._others:
             self._others[step.kind] = self._known.of_kind(step.kind)
-        if self._others[step.kind]:
-            return _scaled(step, self._others[step.kind], OTHERS)
+        of_kind = self._others[step.kind]
+        if of_kind:
+            # The part that does not depend on the work is that of the kind, such as the start of a simulation.
+            least_s = _LEAST * min(wall_s for _, wall_s in of_kind)
+            return _scaled(step, known or of_kind, LIKE if known else OTHERS, least_s)
         once_s, each_s = _BY_RULE[step.kind]
         return Guess(once_s + each_s * step.amount, _FACTORS[RULE], RULE)
 
 
-def _scaled(step: Step, known: Sequence[tuple[Step, float]], ground: str) -> Guess:
+def _scaled(step: Step, known: Sequence[tuple[Step, float]], ground: str, most_fixed_s: float) -> Guess:
     """Return the time of a step from the nearest ones of its kind, in proportion to the work beside a fixed part."""
-    fixed_s = _fixed_s(known)
+    fixed_s = min(_fixed_s(known), most_fixed_s)
     apart = sorted((_distance(step, other), other.amount, wall_s) for other, wall_s in known)[:_NEAR]
     exponent = _exponent(known, fixed_s)
     scaled = [fixed_s + max(0.0, wall_s - fixed_s) * (step.amount / amount) ** exponent for _, amount, wall_s in apart]
     wall_s = statistics.median(scaled)
     spread = max(max(scaled) / wall_s, wall_s / max(1e-9, min(scaled))) if wall_s > 0 else 1.0
-    factor = _FACTORS[ground] * math.exp(0.25 * apart[0][0]) * min(2.0, max(1.0, spread**0.5))
+    factor = _FACTORS[ground] * _few(known) * math.exp(0.25 * apart[0][0]) * min(2.0, max(1.0, spread**0.5))
     return Guess(wall_s, min(_MOST_FACTOR, factor), ground)
+
+
+def _few(known: Sequence[object]) -> float:
+    """Return by how much an estimate from few times is wider: other work on the computer may have been in one."""
+    return 1.0 if len(known) > 2 else _FEW_FACTOR
 
 
 def _fixed_s(known: Sequence[tuple[Step, float]]) -> float:

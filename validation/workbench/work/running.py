@@ -17,7 +17,7 @@ from validation.series.case import Case
 from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
-from validation.workbench.work.durations import CASE, START, Step, keep
+from validation.workbench.work.durations import ANSWER, CASE, PROGRAM, START, Step, keep
 from validation.workbench.work.points import SuitePoints
 from validation.workbench.work.timing import Course, TimedRunner
 
@@ -111,14 +111,17 @@ class Running:
     def _ended(self, name: str, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer of a run that has ended, and keep the times of its steps."""
         course, spent_s = self._course, self._course.spent_s
+        refused = [row for row in answer["results"] if row.get("predicted_s") is None]
+        for row in refused:
+            course.say(f"{row.get('predictor')} does not answer: {row.get('flags')}")
         course.say(f"failed: {answer['reason']}" if answer["reason"] else "done")
         if self._cluster is None and not answer["reason"]:
-            parts_s = sum(wall_s for _, wall_s in course.steps)
-            self._steps += course.steps
-            if self._begun:
-                self._steps.append((Step(CASE, name, amount=parts_s), spent_s))
-            else:  # what the process imports at first takes most of the rest
-                self._steps.append((Step(START, "worker"), max(0.0, spent_s - parts_s)))
+            name += ", simulated" if any(step.kind.startswith(PROGRAM) for step, _ in course.steps) else ""
+            # What the process imports at first, also when a predictor answers first, counts as its start.
+            steps = [taken for taken in course.steps if self._begun or taken[0].kind != ANSWER]
+            parts_s = sum(wall_s for _, wall_s in steps)
+            rest = Step(CASE, name, amount=parts_s), spent_s
+            self._steps += [*steps, rest if self._begun else (Step(START, "worker"), max(0.0, spent_s - parts_s))]
             self._begun = True
             if time.monotonic() - self._kept_s >= _KEPT_S or len(self._steps) >= _KEPT_STEPS:
                 self._write_steps()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -103,9 +104,17 @@ def time_smallest(missing: Sequence[RunSpec], store: Path, *, generated: bool = 
         step = run_step(spec)
         if guesses.is_known(step) or guesses.of(step).wall_s > _SMALL_S:
             continue
-        started_s = time.perf_counter()
-        with suppress(UserError, SimulationError):  # it takes too long, or the run will fail with this reason
-            simulate(spec, time_limit_s=_LIMIT_S)
+        # In a store of its own: what a program depends on is looked for only where a result is to be kept.
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Store(Path(folder)) as scratch,
+            suppress(
+                UserError,
+                SimulationError,  # it takes too long, or the run will fail with this reason
+            ),
+        ):
+            started_s = time.perf_counter()
+            simulate(spec, time_limit_s=_LIMIT_S, store=scratch)
             made.append((step, time.perf_counter() - started_s))
     if made:
         store.mkdir(parents=True, exist_ok=True)

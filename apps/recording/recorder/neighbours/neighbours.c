@@ -212,7 +212,7 @@ static int exchange(Blocks sent, Blocks received, MPI_Comm comm, const char *cal
   if (!known)
     cart = cartesian(comm, call);
   const Graph *g = known ? known : &cart;
-  bool directed = g->kind == MPI_CART; /* sent to the next one: received from the one before, even if both are one rank */
+  bool directed = g->kind == MPI_CART; /* sent to the next: received from the one before, even the same rank */
   int n = 0, result = MPI_SUCCESS;
   MPI_Request *requests = malloc(((size_t)g->nsources + (size_t)g->ndestinations + 1) * sizeof(MPI_Request));
   if (!requests)

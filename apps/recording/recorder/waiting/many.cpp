@@ -1,6 +1,9 @@
 /* Waiting for many requests at once, as at the end of an epoch of puts.
  *
- * SMPI's waitall of n requests checks all remaining requests n times, with all their activities, so its time grows with n^2 to n^3: 1,000 receives and as many sends on each of 4 ranks took 42 s.  A rank continues when the last request is complete, in whatever order; so the requests are waited for in turn.  The order matters only if completing a message takes time (smpi/or). */
+ * SMPI's waitall of n requests checks all remaining requests n times, with all their activities, so its time grows with
+ * n^2 to n^3: 1,000 receives and as many sends on each of 4 ranks took 42 s.  A rank continues when the last request is
+ * complete, in whatever order; so the requests are waited for in turn.  The order matters only if completing a message
+ * takes time (smpi/or). */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <xbt/config.hpp>

@@ -1,12 +1,12 @@
 // Where the links of a system run: between the rows of its parts and past their titles, which are at the upper left.
 const canvasLines = (() => {
   const AT_RIGHT = 40, UNIT_AT_RIGHT = 75; // from the middle of a switch and of a unit to where a link arrives
-  const TITLE = { lan: 38, wan: 38, node: 20 }; // height of a title above its box
+  const TITLE = { lan: 38, wan: 38, node: 20, folded: 69 }; // height above a box: of its title; of a folded level as beside it
   const SHARES = 6; // lines of a mesh beside each other
 
   // The box in which a link arrives, and how far right of the middle of its symbol.
   function arrival(node) {
-    if (node.hasClass("folded")) return { box: node, aside: 0, title: 0 };
+    if (node.hasClass("folded")) return { box: node, aside: 0, title: node.hasClass("range") && !node.parent().hasClass("wan") ? 0 : TITLE.folded };
     const box = node.parent();
     if (box.empty()) return { box: node, aside: 0, title: 0 };
     const kind = ["lan", "wan", "node"].find((one) => box.hasClass(one));
@@ -26,8 +26,13 @@ const canvasLines = (() => {
     if (above < under) return { corners: [], leaves: null, arrives: null }; // moved above its hub: straight
     const from = [0, half(source)];
     if (above - under < 100) return { corners: [[s.x, under], [x, under]], leaves: from, arrives };
-    const channel = edge.hasClass("lane") ? t.x + 115 : box.x1 - 30;
+    const channel = edge.hasClass("lane") ? t.x + 115 : leftOf(source);
     return { corners: [[s.x, under], [channel, under], [channel, above], [x, above]], leaves: from, arrives };
+  }
+  // Left of all levels of a WAN, where links to its lower rows run: these have boxes of different widths.
+  function leftOf(hub) {
+    const wan = hub.parent();
+    return Math.min(...wan.children().map((one) => frame(one).x1)) - 16;
   }
   function bus(edge, source, target, s, t) {
     if (!edge.hasClass("far") || Math.abs(s.x - t.x) > 40) return { corners: [], leaves: null, arrives: null };
@@ -43,7 +48,7 @@ const canvasLines = (() => {
       const y = Math.min(from, to);
       return { corners: [[out, y], [x, y]], leaves, arrives };
     }
-    const channel = box.x1 - 30 + share;
+    const channel = Math.min(leftOf(source.parent()), leftOf(target.parent())) + share / 3;
     return { corners: [[out, from], [channel, from], [channel, to], [x, to]], leaves, arrives };
   }
 

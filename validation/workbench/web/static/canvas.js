@@ -56,6 +56,7 @@ const canvas = (() => {
     if (all) cy.elements().remove();
     const isNode = (one) => one.group === "nodes";
     const nodes = set.filter(isNode), edges = set.filter((one) => !isNode(one));
+    const moved = gone.length > 0 ? nodes : nodes.filter(isMoved);
     cy.batch(() => {
       cy.remove(cy.collection(edges.map((one) => cy.$id(one.data.id))));
       cy.add(nodes.filter((one) => cy.$id(one.data.id).empty()).map(copied));
@@ -70,15 +71,24 @@ const canvas = (() => {
       cy.add(edges.map(copied));
     });
     cy.edges(".pair").forEach((one, number) => { one.data("number", number); });
-    const moved = cy.collection(set.filter(isNode).map((one) => cy.$id(one.data.id)));
-    canvasLines.draw(all ? cy.edges() : canvasLines.around(moved).union(cy.collection(edges.map((one) => cy.$id(one.data.id)))));
+    const there = (several) => cy.collection(several.map((one) => cy.$id(one.data.id)));
+    canvasLines.draw(all ? cy.edges() : canvasLines.around(there(moved)).union(there(edges)));
     mark();
     shade();
+  }
+  // Whether links have to be routed again: not where only the label or the look of a symbol changed.
+  function isMoved(one) {
+    const old = cy.$id(one.data.id);
+    if (old.empty() || (old.data("parent") ?? null) !== (one.data.parent ?? null) || old.data("high") !== one.data.high) return true;
+    return one.position !== undefined && (old.position().x !== one.position.x || old.position().y !== one.position.y);
   }
   const copied = (one) => ({ ...one, data: { ...one.data }, ...(one.position && { position: { ...one.position } }) });
   function mark() {
     const parts = new Set(editor.parts());
-    cy.batch(() => cy.elements().forEach((one) => { one.toggleClass("chosen", parts.has(one.id())); }));
+    cy.batch(() => {
+      cy.elements(".chosen").filter((one) => !parts.has(one.id())).removeClass("chosen");
+      for (const part of parts) cy.$id(part).addClass("chosen");
+    });
   }
   function draw(changes) {
     if (changes) waiting.push(changes);
@@ -97,10 +107,10 @@ const canvas = (() => {
     const step = (figure) => (most > least ? Math.min(SHADES - 1, Math.floor(SHADES * (figure - least) / (most - least))) : 0);
     const names = Array.from({ length: SHADES }, (_, i) => `shade-${i}`);
     cy.batch(() => {
-      cy.nodes().removeClass(names.join(" "));
+      cy.nodes(names.map((name) => `.${name}`).join(", ")).removeClass(names.join(" "));
       known.forEach((one) => { one.addClass(names[step(one.data("figures")[key])]); });
     });
-    legend.replaceChildren(...(values.length === 0 ? [key ? (key === "load" ? "Type numbers of processes below." : "Not known here.") : ""] :
+    legend.replaceChildren(...(values.length === 0 ? [key ? ({ load: "Type numbers of processes below.", computing: "Choose a result below." }[key] ?? "Not known here.") : ""] :
       (most > least ? names : names.slice(0, 1)).map((name, i) => Object.assign(document.createElement("span"), {
         className: `shade ${name}`, textContent: most > least ? `from ${rounded(least + (most - least) * i / SHADES)}` : rounded(least) }))));
   }
@@ -119,8 +129,9 @@ const canvas = (() => {
   // All of it if that can be read, else what is around the chosen part.
   function begin() {
     fit();
-    if (cy.zoom() >= READABLE) return;
-    cy.zoom(box.clientWidth < 500 ? 0.85 : READABLE + 0.1);
+    const least = box.clientWidth < 500 ? 0.75 : READABLE;
+    if (cy.zoom() >= least) return;
+    cy.zoom(least + 0.1);
     centre();
   }
   function centre() {

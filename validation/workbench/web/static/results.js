@@ -47,7 +47,7 @@ function show(chosen) {
     const box = point.querySelector("input[name=mark]");
     if (box) box.checked = on;
   }
-  for (const drawn of document.querySelectorAll("svg.plot:not(.symbol)")) drawn.classList.toggle("marking", chosen.size > 0);
+  for (const drawn of document.querySelectorAll("svg.plot:not(.symbol)")) drawn.classList.toggle("marking", drawn.querySelector("a.marked") !== null);
 }
 
 function mark(chosen) {
