@@ -80,7 +80,9 @@ FAMILIES: dict[str, Family] = {
             "constant": Variant(
                 "predictor.hcf:HCF_CONSTANT", "Fanfakh's HCF without growth of communication", unequal_shares=True
             ),
-            "": Variant("predictor.hcf:HCF", "Fanfakh's heterogeneous factor, corrected", unequal_shares=True),
+            "": Variant(
+                "predictor.hcf:HCF", "Fanfakh's heterogeneous computing factor, corrected", unequal_shares=True
+            ),
             "printed": Variant("predictor.hcf:HCF_PRINTED", "the same as the paper prints it", unequal_shares=True),
             "nnls": Variant("predictor.regression.hcf_nnls:HCF_NNLS", "with a communication fitted to smaller runs"),
             "growth": Variant("predictor.regression.hcf_growth:HCF_GROWTH", "with a power from two probes", False),

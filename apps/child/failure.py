@@ -205,8 +205,8 @@ def check_recorded(done: Finished, what: str) -> None:
     if how == "lacking":
         raise KernelError(what, f"the program calls {text}, which SimGrid does not have", "Do without that call")
     if how == "departs":
-        said = "the program behaves differently from the run in which its computation was timed"
-        raise Departed(f"{what}: {said}: {text}", done.log)
+        other = "the program behaves differently from the run in which its computation was timed"
+        raise Departed(f"{what}: {other}: {text}", done.log)
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)

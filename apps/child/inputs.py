@@ -93,7 +93,7 @@ def noted_inputs(
             if kind == "W":
                 written.add(name)
                 if files.get(name) == MISSING:  # one rank may wait until another one creates it
-                    clocks[f"looking for {name}"] = None
+                    clocks[f"checks for {name}"] = None
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
             elif len(files) > MOST_FILES:

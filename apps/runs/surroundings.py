@@ -39,7 +39,7 @@ _NAMES = {
     "random": "random numbers of the system",
     "host": "the name of this computer",
     "clock": "the simulated time",
-    "layout": "addresses in memory or the order of the environment",
+    "layout": "memory addresses or the order of the environment",
     "marks": "dates, inodes, links or permissions of files",
     "computer": "limits or the processors of this computer, or its user",
     "names": "the name of a folder or file created for the run",

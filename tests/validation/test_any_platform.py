@@ -180,7 +180,7 @@ def test_a_host_whose_speed_is_halved_computes_as_long_as_its_profile_says():
 
 def test_on_a_platform_that_changes_every_iteration_is_simulated_and_every_prediction_cautious(runner):
     platform = read_platform(DATA / "halved.xml")
-    for found in results(runner, platform, 2, "hcf", "dpgraph:known").values():
+    for found in results(runner, platform, 2, "structural", "dpgraph:known").values():
         assert found.iterations_simulated == found.iterations
         assert "the platform changes over time, which the prediction ignores: the speed of host 'tired'" in found.flags
 

@@ -169,7 +169,7 @@ def test_a_broker_s_evidence_is_of_another_measurement_than_the_truth(ring):
 def test_a_program_that_does_something_else_than_when_it_was_timed_is_found(ring, kept):
     spec = with_work(measured(ring, full=5), store=kept)
     other = with_work(measured(ring, full=6), store=kept)
-    with pytest.raises(Departed, match="does something else"):
+    with pytest.raises(Departed, match="behaves differently"):
         run_iterations(replace(spec, work=replace(other.work, iterations=5)), 5)
 
 
@@ -218,8 +218,8 @@ def test_a_rank_that_uses_openmp_has_one_thread_and_more_are_refused(tmp_path, m
     spec = RunSpec(Target(asked, platform, block(platform, 1)), compute="measured", host_speed_flops=40e9)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     work = with_work(spec).work
-    # 80 million additions, each of which waits for the one before it: 4 cycles, at any clock below 8 GHz.
-    assert work.total_s > 80e6 * 4 / 8e9
+    # 80 million additions, each of which waits for the one before it: at least a cycle, at any clock below 8 GHz.
+    assert work.total_s > 80e6 / 8e9
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     with pytest.raises(KernelError, match=r"its other threads compute .* OMP_NUM_THREADS=1"):
         with_work(spec)

@@ -94,9 +94,9 @@ def test_a_harmless_clock_lets_iterations_be_extrapolated_to_the_time_of_a_full_
             "char name[99]; gethostname(name, 99); more = strlen(name);", "", "the name of this computer",
             marks=pytest.mark.slow,
         ),
-        ("more = (uintptr_t)malloc(1000) / 64 % 1024;", "", "addresses in memory or "),
+        ("more = (uintptr_t)malloc(1000) / 64 % 1024;", "", "memory addresses or "),
         pytest.param(
-            "more = environ_first() % 1024;", "", "addresses in memory or the order of the environment",
+            "more = environ_first() % 1024;", "", "memory addresses or the order of the environment",
             marks=pytest.mark.slow,
         ),
         pytest.param("more = MPI_Wtime() > 0.02;", "", "the simulated time", marks=pytest.mark.slow),
@@ -217,7 +217,9 @@ def test_a_rank_that_waits_for_a_file_of_another_one_depends_on_the_time(tmp_pat
   if (rank == 1) fclose(fopen(flag, "w"));
   for (; !rank && access(flag, F_OK); more++) usleep(1000);"""
     recording = record_events(spec_of(tmp_path, before, iterations=4), 4)
-    assert any("course depends on the time, which it queries by looking for made-by-1" in c for c in recording.cautions)
+    assert any(
+        "course depends on the time, which it queries with checks for made-by-1" in said for said in recording.cautions
+    )
 
 
 LOOPING = "for (volatile long k = 0; k < 1000000000 && !fired; k++); more = fired;"

@@ -324,7 +324,6 @@ def test_cores_stands_for_a_rank_on_every_core(capsys, refused):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("plan shares", "a trace has its data divided already"),
         ("plan grid design.toml", "a trace has one number of ranks"),
         ("series league", "a trace cannot be simulated"),
         ("plan clock --simulate", "a trace cannot be simulated"),

@@ -67,7 +67,7 @@ def test_a_timeline_of_many_ranks_is_told_by_cluster(monkeypatch, grid):
 def test_a_timeline_of_measured_computation_is_of_another_run(monkeypatch, grid):
     case = measured(a_case(grid))
     (made,) = pictures_of([case], monkeypatch, lambda *_, **__: whole_run(4))
-    assert made.caption.endswith("Recorded in a run of its own: measured computation varies from run to run.")
+    assert made.caption.endswith("Recorded in a separate run: measured computation varies from run to run.")
 
 
 def test_timelines_that_are_not_there_have_their_reasons(monkeypatch, grid):

@@ -12,6 +12,7 @@ pytest.importorskip("starlette", reason="the extra workbench is not installed")
 import uvicorn
 from starlette.testclient import TestClient
 
+from platforms.terminal import progress
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
@@ -21,6 +22,13 @@ from validation.workbench.work import checking
 from validation.workbench.work.reading import check_profiles
 
 HERE = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(autouse=True)
+def progress_is_shown_again():
+    """Runs that a test makes in this process would leave it quiet, as workers are."""
+    yield
+    progress._heard = None
 
 
 class Url(str):
