@@ -29,7 +29,7 @@ class TableModel:
 
     @property
     def measured_operations(self) -> bool:
-        """True: T_min is a measured time, to which no efficiency applies."""
+        """Return True, because T_min is a measured time, to which no efficiency applies."""
         return True
 
     @property
