@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,8 @@ _BY_RULE = {  # seconds of a step, and of each unit of its amount
     RUN: (0.15, 2e-5), RECORDING: (0.3, 4e-5), MEASUREMENT: (0.2, EXPERIMENT_S), ANSWER: (0.05, 0.0),
     EVALUATION: (0.02, 1e-4), f"{PROGRAM}{RUN}": (2.0, 2e-5), f"{PROGRAM}{RECORDING}": (2.0, 4e-5),
 }  # fmt: skip
-_START_S = 3.0  # of a worker process, where it is not known
+# Start of a worker process, where it is not known: it imports about what the process of this module has imported.
+_START_S = min(3.0, 1.5 * time.process_time())
 _REST_S = 0.1  # of a run beside its steps, where it is not known
 _RATIOS = 200  # the latest runs whose times are compared with those of their steps
 
