@@ -54,7 +54,7 @@ def extrapolation_caution(record: RunRecord) -> str | None:
         return None
     bound = "an unknown error" if how.bound_rel is None else f"a relative error of at most {how.bound_rel:.1g}"
     return (
-        f"{how.simulated} of {how.iterations} iterations were simulated: they repeat, and the others extrapolated from "
+        f"{how.simulated} of {how.iterations} iterations were simulated: they repeat; the others are extrapolated from "
         f"them, with {bound}"
     )
 

@@ -31,7 +31,7 @@ SILENT = f"{GRID} {PROGRAM}"
 NO_COMPUTATION = (
     "the program injects no computation: all times are those of communication alone; --compute measured times it"
 )
-EXTRAPOLATED = "iterations were simulated: they repeat, and the others extrapolated from them, with "
+EXTRAPOLATED = "iterations were simulated: they repeat; the others are extrapolated from them, with "
 IN_FULL = "all iterations were simulated: a full run has few messages"
 TIMES = ("predicted_s", "simulated_s", "time_s")
 RECORDED = "iterations were recorded: the others are assumed to be like them"

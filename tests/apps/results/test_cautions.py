@@ -158,7 +158,7 @@ def test_how_far_a_run_was_extrapolated(grid, record_of, bound, said):
     how = Extrapolation(15, 5, 1, 0.1, bound)
     record = dataclasses.replace(record_of(spec.target, 1.0, 1.0), extrapolation=how)
     assert run_cautions(spec, record) == (
-        f"5 of 15 iterations were simulated: they repeat, and the others extrapolated from them, with {said}",
+        f"5 of 15 iterations were simulated: they repeat; the others are extrapolated from them, with {said}",
     )
     measured = dataclasses.replace(record, source="measurement", compute_s=())
     assert run_cautions(spec, measured) == ()
@@ -225,7 +225,7 @@ def test_a_record_from_the_store_carries_the_cautions_of_a_new_one(grid, record_
         )
 
     said = (
-        "5 of 15 iterations were simulated: they repeat, and the others extrapolated from them, with a relative error "
+        "5 of 15 iterations were simulated: they repeat; the others are extrapolated from them, with a relative error "
         "of at most 1e-09",
     )
     for _ in range(2):
