@@ -60,9 +60,10 @@ class Estimate:
     ground: str  # in words
 
     def __str__(self) -> str:
-        between = f"between {rough_duration(self.low_s)} and {rough_duration(self.high_s)}"
+        low, high = rough_duration(self.low_s), rough_duration(self.high_s)
+        between = f", between {low} and {high}" if low != high else ""
         at_once = f" with {self.at_once} at a time" if self.at_once > 1 else ""
-        return f"time: about {rough_duration(self.wall_s)}, {between}{at_once}; {self.ground}"
+        return f"time: about {rough_duration(self.wall_s)}{between}{at_once}; {self.ground}"
 
 
 class Guesses:
