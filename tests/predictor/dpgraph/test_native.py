@@ -376,7 +376,7 @@ def test_processes_that_compile_at_once_get_the_same_whole_library(tmp_path):
 def read_only(tmp_path):
     """A read-only copy of the packages, and a command prefix that forbids it to root as well."""
     copy = tmp_path / "checkout"
-    for package in ("platforms", "apps", "predictor"):
+    for package in ("platforms", "apps", "predictor", "validation"):
         shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (copy, *copy.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -400,19 +400,23 @@ def cache_without_libraries(folder):
     return folder
 
 
+# The command of the copy: ``-m gridval`` would be that of the checkout which is installed.
+STARTS = "import sys; from validation.entrance.main import main; sys.exit(main())"
+
+
 @pytest.mark.slow
 def test_read_only_packages_and_home_do_with_a_cache_folder(tmp_path):
     copy, prefix = read_only(tmp_path)
     home, cache = tmp_path / "home", cache_without_libraries(tmp_path / "cache")
     home.mkdir(mode=0o555)
-    command = [*prefix, sys.executable, "-m", "gridval", "predict", "--scenario", "grid4x2", "--app", "cg",
+    command = [*prefix, sys.executable, "-c", STARTS, "predict", "--scenario", "grid4x2", "--app", "cg",
                "--class", "S", "--predictor", "structural,dpgraph"]  # fmt: skip
     where = {"HOME": str(home), "PYTHONPATH": str(copy)}
     try:
         lacking = {key: value for key, value in {**os.environ, **where}.items() if not key.endswith("_CACHE")}
         lacking.pop("XDG_CACHE_HOME", None)
         done = subprocess.run(command, cwd=copy, env=lacking, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (2, "")
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert "Set GRID_VALIDATOR_CACHE to a writable folder" in done.stderr and "Traceback" not in done.stderr
         done = subprocess.run(command, cwd=copy, env=environment(cache, **where), capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
