@@ -11,11 +11,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
 from apps.spec.target import Target
-from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.regression.flags import extrapolation_flags
@@ -43,15 +43,12 @@ def learned_times(inputs: np.ndarray, times_s: np.ndarray, asked: np.ndarray) ->
         asked: Features of what is asked for.
 
     Raises:
-        UserError: scikit-learn is not installed.
+        ImportError: scikit-learn is not installed.
     """
-    try:
-        # Imported here for a quick start: it is slow to import, and an extra.
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.neural_network import MLPRegressor
-    except ImportError:
-        problem, remedy = "it needs scikit-learn", "Install the extra: pip install 'gridval[neural]'"
-        raise UserError("predictor fit:neural", problem, remedy) from None
+    # Imported here for a quick start: it is slow to import, and an extra.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPRegressor
+
     centre, spread = inputs.mean(axis=0), np.maximum(inputs.std(axis=0), 1e-9)
     logs = np.log(times_s)
     middle, width = logs.mean(), max(float(logs.std()), 1e-9)
@@ -84,7 +81,7 @@ class NeuralModel:
         """Predict by networks that are trained on the smaller runs.
 
         Raises:
-            OutOfRange: There are too few smaller runs.
+            OutOfRange: scikit-learn is not installed, or there are too few smaller runs.
         """
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
         inputs = np.array([features(run.request.target) for run in evidence])
@@ -125,8 +122,11 @@ class Neural:
         """Return the runs to learn from: on some nodes of every cluster.
 
         Raises:
-            OutOfRange: There are fewer than three smaller sizes.
+            OutOfRange: scikit-learn is not installed, which is said before any run is made, or there are fewer than
+                three smaller sizes.
         """
+        if find_spec("sklearn") is None:
+            raise OutOfRange(self.name, "it needs scikit-learn", "Install the extra: pip install 'gridval[neural]'")
         try:
             return smaller_runs(target, POINTS, predictor=self.name)
         except OutOfRange as err:

@@ -1,11 +1,15 @@
 """The neural network as a baseline."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from platforms.errors import UserError
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.base import OutOfRange
+from predictor.regression import neural
 from predictor.regression.neural import FIT_NEURAL, NETWORKS, learned_times
 
 
@@ -27,10 +31,13 @@ def test_a_smooth_law_is_learned_between_the_runs_it_was_trained_on():
     assert np.array_equal(made, learned_times(inputs, times_s, asked))  # the seeds are fixed
 
 
-def test_without_scikit_learn_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
-    with pytest.raises(UserError, match=r"fit:neural: it needs scikit-learn. Install the extra"):
-        learned_times(*law([2, 4, 8]), law([16])[0])
+def test_without_scikit_learn_one_line_says_what_to_install_and_no_run_is_requested(monkeypatch):
+    monkeypatch.setattr(neural, "find_spec", lambda name: None)
+    grid = materialise(named_grid("grid4x4"))
+    target = Target(problem("cg", "S"), grid, block(grid, 16))
+    with pytest.raises(OutOfRange, match=r"fit:neural: it needs scikit-learn. Install the extra"):
+        FIT_NEURAL.runs(target)
+    assert FIT_NEURAL.requests([target]) == []
 
 
 def test_the_predictor_has_a_name_of_its_family():
