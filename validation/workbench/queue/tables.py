@@ -25,7 +25,7 @@ _POINTS = (
 _LOGS = (
     "CREATE TABLE IF NOT EXISTS logs (run INTEGER PRIMARY KEY, suite INTEGER NOT NULL, size INTEGER NOT NULL,"
     " text BLOB NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS logs_by_suite ON logs (suite)",
+    "CREATE INDEX IF NOT EXISTS logs_by_suite ON logs (suite, size)",
     "CREATE TABLE IF NOT EXISTS ends (id INTEGER PRIMARY KEY, suite INTEGER NOT NULL, name TEXT NOT NULL,"
     " owner TEXT NOT NULL, state TEXT NOT NULL, counts TEXT NOT NULL, at_s REAL NOT NULL)",
 )
