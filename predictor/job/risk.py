@@ -35,7 +35,7 @@ def below_s(answer: Answer, risk: float) -> float | None:
     level = max(2 * risk - 1, _LEAST_LEVEL)
     _, usual = bounds(features, calibration)
     _, asked = bounds(features, replace(calibration, level=level, _stretches={}))
-    # Intervals of different levels are calibrated apart, and need not lie in each other: a larger share never gets less.
+    # Each level is calibrated apart, so that intervals need not lie in each other: a larger share never gets less.
     more = max(asked - usual, 0.0) if level >= calibration.level else min(asked - usual, 0.0)
     return prediction.interval.high_s * math.exp(more)  # high_s also has what timing leaves unknown
 
