@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from apps.spec.target import Target
 from apps.together.run import Ran
 from platforms.model.platform import Route
 from platforms.read.routes import routes_between
 from predictor.answers.answers import fit
-from predictor.base import Cost, Gatherer, OutOfRange, Predictor
+from predictor.base import Cost, EvidenceRequest, Gatherer, OutOfRange, Predictor
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.predictors import GraphModel
+from predictor.workload.backbone import LEAST_CLUSTERS, ring_plan
 from predictor.workload.schedule import Placed
 from predictor.workload.workload import Workload, fixed_end_s
 
@@ -41,6 +44,14 @@ class Predicted:
             raise OutOfRange(f"predictor {predictor.name}", problem, "Use dpgraph or dpgraph:known")
         self.model = model
         self.cost = sum((one.cost for one in evidence), Cost())
+        self._measured: NetworkModel | None = None
+        self._ring_s: tuple[float, ...] = ()  # times of the messages around all clusters; (): not measured
+        clusters = workload.clusters
+        if model.measures(targets[0]) and len(clusters) >= LEAST_CLUSTERS:
+            plan = ring_plan(workload.platform, clusters)
+            ring = broker.gather([EvidenceRequest("exchange", targets[0], plan=plan)])[0]
+            self._ring_s = ring.measurement.times_s[0]
+            self.cost += ring.cost
 
     def ran(self, placed: Sequence[Placed], *, events: bool = True) -> dict[str, Ran]:
         """Return the dates of all attempts that are not stopped, by name."""
@@ -70,12 +81,23 @@ class Predicted:
         }
         if target is not None and parts:
             routes = list(routes_between(self.workload.platform, sorted(pairs)))
-            network = self.model.network(target, routes=lambda _: routes)
+            network = self._network(target, routes)
             by_pair: Mapping[tuple[str, str], Route] = {(route.source, route.destination): route for route in routes}
             changes = self.workload.events if events else ()
             ran |= together(parts, network, self.workload.platform, events=changes, routes=by_pair)
         stopped = {one.name for one in placed if one.stop_s is not None}
         return {name: dates for name, dates in ran.items() if name not in stopped}
+
+    def _network(self, target: Target, routes: list[Route]) -> NetworkModel:
+        network = self.model.network(target, routes=lambda _: routes)
+        if not self._ring_s:
+            return network
+        # Imported here because it is slow to import.
+        from predictor.workload.backbone import with_backbone
+
+        if self._measured is None:
+            self._measured = with_backbone(network, self.workload.clusters, self._ring_s)
+        return self._measured
 
     def _iterations_until(self, one: Placed, iterations: int) -> int:
         """Return how many iterations a killed attempt has made, by its time on the quiet platform."""

@@ -71,7 +71,8 @@ def scheduled(
     order = {job.name: (job.arrival_s, at) for at, job in enumerate(jobs)}
     coming = sorted(jobs, key=lambda job: order[job.name])
     by_name = {job.name: job for job in jobs}
-    state, ends, now_s, done = _State(), {}, -math.inf, 0
+    state, now_s, done = _State(), -math.inf, 0
+    ends: dict[str, float] = {}
     while coming or state.waiting or state.running:
         next_s = min(
             [coming[0].arrival_s if coming else math.inf, *(ends[run.name] for run in state.running.values())]
