@@ -98,10 +98,13 @@ class Carbon:
         Raises:
             UserError: A value is impossible.
         """
-        values = {"pue": pue, "embodied_g_per_node_hour": embodied}
-        kept = {name: value for name, value in values.items() if value is not None}
-        by_name = {name: replace(site, **kept) for name, site in self.by_name.items()}
-        return replace(self, by_name=by_name, every=None if self.every is None else replace(self.every, **kept))
+
+        def with_values(site: Site) -> Site:
+            made = site.embodied_g_per_node_hour if embodied is None else embodied
+            return replace(site, pue=site.pue if pue is None else pue, embodied_g_per_node_hour=made)
+
+        by_name = {name: with_values(site) for name, site in self.by_name.items()}
+        return replace(self, by_name=by_name, every=None if self.every is None else with_values(self.every))
 
 
 def read_carbon(text: str, where: str = "--carbon") -> Carbon:
