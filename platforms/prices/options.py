@@ -67,7 +67,7 @@ class CostOptions(PriceOption, CarbonOptions):
 
 @dataclass(frozen=True)
 class CostQuestion:
-    """What is asked about the cost and the emissions of runs."""
+    """A question about the cost and the emissions of runs."""
 
     prices: Prices | None
     carbon: Carbon | None
@@ -76,7 +76,7 @@ class CostQuestion:
 
     @property
     def asked(self) -> bool:
-        """Whether there is anything to answer."""
+        """True if there is anything to answer."""
         return self.prices is not None or self.carbon is not None
 
     def check(self, platform: Platform) -> None:

@@ -40,7 +40,7 @@ class Profile:
 
     @property
     def constant(self) -> bool:
-        """Whether all values are the same, at all times."""
+        """True if all values are the same, at all times."""
         return self.repeats and len(set(self.g_per_kwh)) == 1
 
     @cached_property
