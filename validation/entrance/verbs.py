@@ -77,6 +77,7 @@ _PLAN = {
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
+    "job": Verb("choose time and nodes to request for a batch script", "predictor.job.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
         "predictor.failures.cli",
@@ -153,7 +154,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
-        "plan": Verb("choose nodes, cores, clocks, shares, a grid; expect failures", verbs=_PLAN),
+        "plan": Verb("choose nodes, cores, clocks, shares, a grid, a job's time; expect failures", verbs=_PLAN),
     },
     "Look into models": {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),
