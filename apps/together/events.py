@@ -30,7 +30,7 @@ class PlatformEvent:
 
     @property
     def fails(self) -> bool:
-        """Whether a host fails."""
+        """True if a host fails."""
         return self.factor == 0
 
     def __str__(self) -> str:
