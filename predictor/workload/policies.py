@@ -1,4 +1,4 @@
-"""Which waiting jobs start when nodes are free, and on which nodes.
+"""Policies: choose the waiting jobs that start, and their nodes.
 
 First come, first served; or EASY backfilling: a later job may start before the first waiting one if, by the requested
 wall times, it does not delay it.  D. A. Lifka, "The ANL/IBM SP scheduling system", 1995.
@@ -16,7 +16,7 @@ PLACEMENTS = ("packed", "spread")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a job asks the scheduler for."""
+    """A job as the scheduler knows it."""
 
     name: str
     arrival_s: float

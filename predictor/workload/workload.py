@@ -31,7 +31,7 @@ class Job:
 
     @property
     def asked(self) -> Asked:
-        """What it asks the scheduler for."""
+        """The job as the scheduler knows it."""
         return Asked(self.name, self.arrival_s, self.nodes, self.walltime_s)
 
     def target(self, platform: Platform, hosts: Sequence[str]) -> Target:

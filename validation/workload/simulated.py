@@ -19,7 +19,7 @@ from predictor.workload.workload import Workload, fixed_end_s
 
 @dataclass(frozen=True)
 class Together:
-    """What the store keeps of a simulation: the dates of each attempt; None: it was killed."""
+    """Result of a simulation, for the store: the dates of each attempt; None: it was killed."""
 
     ran: tuple[Ran | None, ...]
 
