@@ -32,9 +32,10 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
+_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
-    "predictor.predict",
+    "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
     {
         BACKGROUND: "predict how run times vary on a grid with background load",
         WHAT_IF: "rank what would make a program faster on a platform, by its graph",
@@ -143,7 +144,7 @@ _WORKBENCH = {"user": Verb("add, list and remove accounts of a workbench", "vali
 # All verbs by group, in the order of the help.
 _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
-        "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
+        "run": Verb("predict, simulate, and report errors and costs of predictions", _RUN),
         "predict": _PREDICT,
         "scale": _with_simulation(
             "predict how a program scales: time, speed-up, critical path",

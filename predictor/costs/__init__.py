@@ -1,0 +1,1 @@
+"""Cost and emissions of predicted runs: the bill of a prediction, and the command ``gridval predict`` with bills."""

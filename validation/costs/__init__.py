@@ -1,0 +1,1 @@
+"""Cost and emissions of runs, predicted beside simulated: ``gridval run`` with --price and --carbon."""
