@@ -233,7 +233,7 @@ class _Lexer:
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     """Yield the pieces, neighbouring texts joined where both or neither are quoted."""
     texts: list[str] = []
-    for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
+    for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
         if piece.kind != TEXT:
             yield piece
             continue

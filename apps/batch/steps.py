@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from apps.batch.expander import Unknown, fields, joined
 from apps.batch.headers import Allocation
@@ -28,8 +28,10 @@ _QUICK = frozenset(
     "lscpu numactl nvidia-smi scontrol squeue sacct free uname id whoami shift type let break continue alias".split()
 )
 _MOST_TIMES = 100_000  # of a loop
+_MOST_FOLLOWED = 100_000  # words, those of a loop once in each pass
 _RANGE = re.compile(r"\{(-?\d{1,7})\.\.(-?\d{1,7})\}", re.ASCII)
 _MOST_NOTES = 60
+_MOST_LAUNCHES = 500
 
 
 @dataclass
@@ -39,7 +41,10 @@ class _Block:
     word: str  # that opens it
     closing: str
     line: int
-    times: int | None  # how often it runs; None: not known
+    times: int | None  # how often it runs, with ``values`` each time once; None: not known
+    name: str = ""  # variable of a loop
+    values: list[str] = field(default_factory=list)  # its values in the passes to come
+    body: int = 0  # place of the loop's first word in the script
     kept: tuple[dict[str, str | Unknown], str | None] | None = None  # what a subshell restores
 
 
@@ -78,12 +83,19 @@ class Steps:
         self.launches: list[Launch] = []
         self.unknown: list[str] = []
         self.ended = False
+        self.at = 0  # place of the next word in the script
 
     def follow(self, words: Sequence[Word]) -> None:
         """Follow a whole script."""
         command: list[Word] = []
         before = ""
-        for word in words:
+        followed = 0
+        while self.at < len(words):
+            word = words[self.at]
+            self.at += 1
+            followed += 1
+            if followed == _MOST_FOLLOWED:  # loops in loops: the passes to come are left out
+                self._unrolled_no_further()
             if word.operator and word.operator not in (*REDIRECTIONS, HEREDOC):
                 self._command(command, before, word.operator)
                 self._operator(word)
@@ -101,7 +113,7 @@ class Steps:
 
     def _operator(self, word: Word) -> None:
         if word.operator == "(":
-            self.blocks.append(_Block("(", ")", word.line, 1, (dict(self.variables), self.folder)))
+            self.blocks.append(_Block("(", ")", word.line, 1, kept=(dict(self.variables), self.folder)))
         elif word.operator == ")" and self.blocks and self.blocks[-1].word == "(":
             kept = self.blocks.pop().kept
             if kept is not None:
@@ -133,7 +145,7 @@ class Steps:
         elif base == "unset":
             for word in rest[1:]:
                 self.variables.pop(word.plain, None)
-        elif base in ("cd", "pushd") and self._doubt(before) is None:
+        elif base in ("cd", "pushd", "popd") and before != "||":
             self._change_folder(rest)
         elif base == "exit" and self._doubt(before) is None and not self.blocks:
             self.ended = True
@@ -163,6 +175,10 @@ class Steps:
             word = words[0].plain
             block = self.blocks[-1] if self.blocks else None
             if block is not None and word == block.closing:
+                if block.values:
+                    self.variables[block.name] = block.values.pop(0)
+                    self.at = block.body
+                    return []
                 self.blocks.pop()
                 del words[0]
             elif block is not None and word == "{" and block.word.startswith("function") and block.closing == "}":
@@ -175,29 +191,52 @@ class Steps:
                 self.blocks.append(_Block(f"function {words[1].plain}", "}", words[0].line, None))
                 del words[:2]
             elif word in _OPENING:
-                self.blocks.append(_Block(word, _OPENING[word], words[0].line, self._times(word, words)))
+                self.blocks.append(self._opened(word, words))
                 del words[: len(words) if word in ("for", "case", "select") else 1]
             else:
                 break
         return words
 
-    def _times(self, word: str, words: Sequence[Word]) -> int | None:
-        """Return how often a block runs; None: a script alone does not tell."""
-        if word == "{":
-            return 1
+    def _opened(self, word: str, words: Sequence[Word]) -> _Block:
+        """Return the block that a reserved word opens; a loop over a written list takes its first value."""
+        made = _Block(word, _OPENING[word], words[0].line, 1 if word == "{" else None, body=self.at)
         if word != "for" or len(words) < 2:
-            return None
-        self.variables[words[1].plain] = Unknown(f"changed by the loop of line {words[0].line}")
-        if len(words) < 3 or words[2].plain != "in":
-            return None
-        times = 0
-        for item in words[3:]:
+            return made
+        made.name = words[1].plain
+        self.variables[made.name] = Unknown(f"changed by the loop of line {words[0].line}")
+        values = self._values(words[3:]) if len(words) > 2 and words[2].plain == "in" else None
+        if values:
+            self.variables[made.name], made.times, made.values = values[0], 1, values[1:]
+        return made
+
+    def _values(self, words: Sequence[Word]) -> list[str] | None:
+        """Return the values of a loop's list; None: a script alone does not tell."""
+        values: list[str] = []
+        for item in words:
             match = _RANGE.fullmatch(item.plain)
-            try:
-                times += abs(int(match[2]) - int(match[1])) + 1 if match else len(fields(item, self.variables))
-            except Unknown:
-                return None
-        return times if times <= _MOST_TIMES else None
+            if match:
+                first, last = int(match[1]), int(match[2])
+                if abs(last - first) >= _MOST_TIMES:
+                    return None
+                step = 1 if last >= first else -1
+                values += map(str, range(first, last + step, step))
+            else:
+                try:
+                    values += fields(item, self.variables)
+                except Unknown:
+                    return None
+        return values if len(values) <= _MOST_TIMES else None
+
+    def _unrolled_no_further(self) -> None:
+        """Leave out the further passes of all open loops, whose number then is not known."""
+        for block in self.blocks:
+            if block.values:
+                self._note(block.line, f"a loop with {len(block.values)} passes that are not followed")
+                block.values, block.times = [], None
+        self.launches = [
+            replace(launch, doubt=launch.doubt or "in loops with more passes than are followed")
+            for launch in self.launches
+        ]
 
     def _first(self, word: Word) -> str:
         try:
@@ -234,16 +273,13 @@ class Steps:
     def _assign(self, assigned: list[tuple[str, Word, bool]], before: str) -> None:
         doubt = self._doubt(before)
         for name, word, appends in assigned:
-            looped = next((block for block in self.blocks if block.word == "for"), None)
-            value = self._value(name, word, appends)
-            if doubt is not None:
-                value = Unknown(f"assigned {doubt}")
-            elif looped is not None and (looped.times or 0) > 1 and appends:
-                value = Unknown(f"changed by the loop of line {looped.line}")
-            self.variables[name] = value
+            self.variables[name] = self._value(name, word, appends) if doubt is None else Unknown(f"assigned {doubt}")
 
     def _change_folder(self, words: Sequence[Word]) -> None:
         try:
+            doubt = self._doubt("")
+            if doubt is not None or words[0].plain == "popd":
+                raise Unknown(doubt or "the folder before pushd")
             places = [text for word in words[1:] for text in fields(word, self.variables)]
             place = os.path.expanduser(places[0]) if places else os.path.expanduser("~")
             self.folder = None if self.folder is None and not os.path.isabs(place) else self._inside(place)
@@ -261,7 +297,7 @@ class Steps:
             made = launch_of(texts, line, self.asked)
         except Unknown as err:
             launcher = self._first(words[0]).rpartition("/")[2]
-            self.launches.append(Launch(line, launcher, 0, None, None, 1, "", (), doubt=str(err)))
+            self._add(Launch(line, launcher, 0, None, None, 1, "", (), doubt=str(err)))
             return
         if before in ("|", "|&"):
             self._note(line, "input through a pipe from a command that is not run")
@@ -270,17 +306,26 @@ class Steps:
         threads = next((self._value(*one) for one in assigned if one[0] == "OMP_NUM_THREADS"), None)
         threads = self.variables.get("OMP_NUM_THREADS", "1") if threads is None else threads
         known = isinstance(threads, str) and threads.isascii() and threads.isdigit() and len(threads) < 6
-        times = 1
-        for block in self.blocks:
-            times *= block.times if block.times is not None else 1
-        self.launches.append(
+        self._add(
             replace(
                 made, folder=self.folder, threads=max(int(threads), 1) if known and isinstance(threads, str) else 1,
-                times=min(times, _MOST_TIMES), beside=after == "&", doubt=self._doubt(before),
+                beside=after == "&", doubt=self._doubt(before),
             )
         )  # fmt: skip
         if not known:
             self._note(line, f"OMP_NUM_THREADS: {threads}; one thread is taken")
+
+    def _add(self, launch: Launch) -> None:
+        """Add a step, or count the last one once more where a loop repeats it."""
+        last = self.launches[-1] if self.launches else None
+        if last is not None and not launch.beside and replace(last, times=1) == launch:
+            self.launches[-1] = replace(last, times=last.times + 1)
+        elif len(self.launches) < _MOST_LAUNCHES:
+            self.launches.append(launch)
+        else:
+            self.launches[-1] = replace(
+                self.launches[-1], doubt=f"the last of the {_MOST_LAUNCHES} steps that are read"
+            )
 
     def _other(self, name: str, word: Word, *, piped: bool) -> None:
         """Note a command that is no step."""

@@ -24,7 +24,7 @@ from predictor.job.measured import measured_size, read_runs
 from predictor.job.plan import Plan
 from predictor.job.request import JobRequest, check
 from predictor.job.risk import spread_factor
-from predictor.job.sizes import Size, chosen
+from predictor.job.sizes import Size, chosen, grows
 from predictor.job.steps import Forecaster, launches_of
 from predictor.series.counts import counts
 
@@ -113,13 +113,15 @@ def _plan(request: JobRequest, script: Script, size_of: _SizeOf, most: int | Non
     if not sizes:
         assert first is not None
         raise first
-    choice = chosen(sizes, request.objective, request.slack)
+    own = [size for size in sizes if size.nodes == script.asked.least_nodes]
+    growing = grows(sizes)
+    choice = chosen(own if growing else sizes, request.objective, request.slack)
     improved = None
     if choice is not None:
         improved = rewritten(script, nodes=choice.nodes, time_s=choice.below_s)
     scatter = [_SCATTER] if request.spread is None and request.measured is None else []
     unknown = (*script.unknown, *notes, _NO_PART, *scatter)
-    return Plan(request, script, tuple(sizes), choice, improved, unknown, tuple(refused))
+    return Plan(request, script, tuple(sizes), choice, improved, unknown, tuple(refused), growing=growing)
 
 
 def _numbers(request: JobRequest, script: Script, most: int | None) -> tuple[int, ...]:

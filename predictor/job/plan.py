@@ -20,6 +20,7 @@ from predictor.job.request import JobRequest
 from predictor.job.sizes import Size, StepTime
 
 _MOST_DIFFERENCES = 200  # lines
+_MOST_SHOWN = 28  # characters of a command
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Plan:
     unknown: tuple[str, ...]
     refused: tuple[tuple[int, str], ...]  # numbers of nodes without an answer, and why
     cautions: tuple[str, ...] = ()
+    growing: bool = False  # the work of the job grows with its ranks
 
     @property
     def limit_s(self) -> int | None:
@@ -90,7 +92,7 @@ class Plan:
         for step in self.shown.steps:
             rows.append(
                 [
-                    str(step.line) if step.line else "-", printable(step.command)[-40:], str(step.ranks or "-"),
+                    str(step.line) if step.line else "-", _cut(printable(step.command)), str(step.ranks or "-"),
                     str(step.nodes), str(step.times), "unknown" if step.time_s is None else duration(step.time_s),
                     _range(step.time_s, step.low_s, step.high_s), step.predictor or "-",
                 ]
@@ -115,13 +117,21 @@ class Plan:
 
     def _sentences(self) -> Iterator[str]:
         chosen, risk = self.chosen, f"{self.request.risk:g} %"
-        if chosen is None:
+        if self.growing:
+            yield (
+                "the computation of all ranks together grows with their number, so that more nodes do more work: only "
+                "the number that the script requests is advised"
+            )
+        if chosen is None and self.shown.complete:
+            yield "name that number among --nodes too"
+        elif chosen is None:
             yield "no nodes and no time are advised: not every step has a predicted time"
         else:
             why = f"cheapest within {self.request.slack:g} % of the fastest"
             why = why if self.request.objective != "time" else "fastest"
             compared = ", ".join(str(size.nodes) for size in self.sizes)
-            yield f"request {number_of(chosen.nodes, 'node')}: the {why}, of {compared}"
+            why = "as the script does" if self.growing else f"the {why}, of {compared}"
+            yield f"request {number_of(chosen.nodes, 'node')}: {why}"
             if self.limit_text is None:
                 reasons = dict.fromkeys(step.reason for step in chosen.steps if step.below_s is None and step.reason)
                 yield (
@@ -151,6 +161,7 @@ class Plan:
             "job": self.script.path,
             "scheduler": asked.scheduler,
             "requested": {"nodes": asked.least_nodes, "tasks": asked.total, "time_s": limit_s},
+            "work_grows": self.growing,
             "risk": self.request.risk / 100,
             "sizes": [_size_json(size) for size in self.sizes],
             "nodes": None if self.chosen is None else self.chosen.nodes,
@@ -172,6 +183,10 @@ def improved_name(name: str) -> str:
     """
     path = Path(name)
     return f"{path.stem}.gridval{path.suffix}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 4]} ..."
 
 
 def _range(time_s: float | None, low_s: float | None, high_s: float | None) -> str:

@@ -15,7 +15,7 @@ class StepTime:
     """The predicted time of one step; what is not known is None."""
 
     line: int
-    command: str  # launcher and program
+    command: str  # launcher, program and arguments
     ranks: int
     nodes: int
     times: int  # how often it runs
@@ -25,6 +25,7 @@ class StepTime:
     below_s: float | None = None  # of a share of runs
     predictor: str | None = None
     reason: str | None = None  # why a value is None
+    work_s: float | None = None  # computation of all ranks together
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,22 @@ def _total(groups: Sequence[Sequence[StepTime]], name: str) -> float | None:
             return None
         total += max((value * times for value, times in values if value is not None), default=0.0)
     return total
+
+
+def grows(sizes: Sequence[Size]) -> bool:
+    """Return whether the work of a job grows with its ranks, so that its numbers of nodes do not do the same.
+
+    The computation of all ranks together is the same where a fixed problem is divided, and proportional to the ranks
+    where each has its own; it counts as growing from the square root of the ratio of the ranks.
+    """
+    known = [size for size in sizes if size.complete and all(step.work_s for step in size.steps)]
+    for number in range(min((len(size.steps) for size in known), default=0)):
+        steps = sorted((size.steps[number] for size in known), key=lambda step: step.ranks)
+        first, last = steps[0], steps[-1]
+        more = last.ranks / first.ranks
+        if more > 1 and (last.work_s or 0.0) > (first.work_s or 0.0) * more**0.5:
+            return True
+    return False
 
 
 def chosen(sizes: Sequence[Size], objective: str, slack_percent: float) -> Size | None:

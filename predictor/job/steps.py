@@ -45,7 +45,7 @@ class Forecaster:
         return size_of(nodes, [[self._step(launch, nodes) for launch in group] for group in groups(launches)])
 
     def _step(self, launch: Launch, nodes: int) -> StepTime:
-        command = " ".join(filter(None, (launch.launcher, launch.program)))
+        command = " ".join(filter(None, (launch.launcher, launch.program, *launch.arguments)))
         made = StepTime(launch.line, command, launch.ranks, launch.nodes or nodes, launch.times, None)
         if launch.doubt is not None:
             return replace(made, reason=launch.doubt)
@@ -73,6 +73,7 @@ class Forecaster:
         if model_s is None and spread is not None:
             model_s = prediction.time_s
         interval = prediction.interval
+        compute_s = prediction.parts.get("compute_s")
         return replace(
             made,
             nodes=answer.target.nodes,
@@ -82,6 +83,7 @@ class Forecaster:
             below_s=None if model_s is None else model_s * factor,
             predictor=answer.predictor,
             reason=prediction.no_interval,
+            work_s=None if compute_s is None else compute_s * answer.target.nranks,
         )
 
     def _problem(self, launch: Launch) -> Problem | str:

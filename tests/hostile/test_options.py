@@ -72,6 +72,7 @@ COMMANDS = {
     "plan nodes --simulate": CHOICE,
     "series intervals": f"{CORPUS}/results.csv",
     "series map": "--no-store",
+    "series workload": f"{CORPUS}/workload.toml --no-store",
     "plan failures --simulate": "--runs 1000 --simulations 0",
     "plan shares": "--app lu --class S --scenario grid4x2 --no-store",
     "predict --background": "--app ep --class S --scenario grid4x2 --background clusters --no-store",

@@ -95,6 +95,7 @@ _SERIES = {
     "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
     "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
+    "workload": Verb("several jobs on one platform, or a log of a batch system", "validation.workload.cli"),
     "measured": Verb(
         "predict measured runs of a cluster from a few of them",
         "validation.measured.cli",

@@ -93,6 +93,24 @@ def test_loops_over_lists_repeat_steps_and_background_steps_run_beside_each_othe
     assert [step.beside for step in steps] == [False, False, False, True, True]
 
 
+def test_a_loop_gives_its_variable_each_value_of_a_written_list() -> None:
+    text = "#SBATCH -n 2\nfor n in {1..2}; do\nfor s in a b; do\nsrun ./a $n $s\ndone; done > log\nsrun ./a $n\n"
+    assert [step.arguments for step in script(text).launches] == [
+        ("1", "a"), ("1", "b"), ("2", "a"), ("2", "b"), ("2",)
+    ]  # fmt: skip
+
+
+def test_loops_with_too_many_passes_are_given_up() -> None:
+    text = "#SBATCH -n 2\n" + "for i in {1..10000}; do\n" * 5 + "srun ./a $i\n" + "done\n" * 5
+    assert all(step.doubt is not None for step in script(text).launches)
+
+
+def test_a_subshell_keeps_its_folder_and_variables_to_itself() -> None:
+    inner, outer = script("#SBATCH -n 2\nX=1\n(cd in; X=2; srun ./a $X)\nsrun ./a $X\n").launches
+    assert (inner.folder, inner.arguments) == ("/jobs/in", ("2",))
+    assert (outer.folder, outer.arguments) == ("/jobs", ("1",))
+
+
 def test_threads_come_from_the_script_or_from_the_command() -> None:
     threads = {name: read_script(str(SCRIPTS / name)).launches[0].threads for name in READ}
     assert (threads["short.sbatch"], threads["hybrid.sbatch"], threads["cray.pbs"]) == (2, 4, 6)

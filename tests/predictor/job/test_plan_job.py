@@ -4,12 +4,13 @@ import json
 import math
 from pathlib import Path
 
+import gridval
 import pytest
 
 from apps.batch.script import read_script
 from predictor.job.cli import COMMAND, main
 from predictor.job.risk import spread_factor
-from predictor.job.sizes import Size, StepTime, chosen, size_of
+from predictor.job.sizes import Size, StepTime, chosen, grows, size_of
 from predictor.predict import COMMAND as PREDICT
 
 KERNEL = {"app": "cg", "problem_class": "S", "scenario": "grid4x2", "no_store": True}
@@ -87,6 +88,21 @@ def test_steps_follow_each_other_and_those_beside_each_other_count_once() -> Non
     partial = size_of(2, [[step(1.0)], [step(None)]])
     assert (partial.time_s, partial.below_s, partial.complete) == (1.0, None, False)
     assert chosen([partial], "time", 0) is None
+
+
+def test_work_that_grows_with_the_ranks_differs_from_work_that_is_divided() -> None:
+    def size(ranks: int, work_s: float | None) -> Size:
+        step = StepTime(1, "srun", ranks, ranks, 1, 1.0, work_s=work_s)
+        return Size(ranks, (step,), 1.0, None, None, None)
+
+    assert not grows([size(1, 8.0), size(4, 8.4)])  # divided, with some overhead
+    assert grows([size(1, 8.0), size(4, 32.0)])  # each rank has its own
+    assert not grows([size(4, 8.0), size(4, 9.0)])  # a fixed number of ranks
+    assert not grows([size(1, 8.0), size(4, None)])  # not known
+
+
+def test_python_asks_as_the_command_line_does(job: Path) -> None:
+    assert gridval.ask("plan job", job=str(job), nodes="4", **KERNEL)["nodes"] == 4
 
 
 def test_measured_times_predict_the_job_without_a_platform(job: Path, tmp_path: Path) -> None:
