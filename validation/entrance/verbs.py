@@ -155,7 +155,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
-        "plan": Verb("choose nodes, cores, clocks, shares, a grid, a job's time; expect failures", verbs=_PLAN),
+        "plan": Verb("choose nodes, cores, clocks, shares, grids, jobs; expect failures", verbs=_PLAN),
     },
     "Look into models": {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),
