@@ -78,6 +78,8 @@ COMMANDS = {
     "predict --background": "--app ep --class S --scenario grid4x2 --background clusters --no-store",
     "predict --background --simulate": "--app ep --class S --scenario grid4x2 --background clusters --no-store",
     "plan shares --simulate": "--app lu --class S --scenario grid4x2 --no-store",
+    "run --event": f"{KERNEL} --scenario grid4x2 --no-store",
+    "predict --event": f"{KERNEL} --scenario grid4x2 --no-store",
     "run": f"{KERNEL} --scenario grid4x2 --no-store",
     "store same": "one other",
     "platform modes": "--cluster li-1 --no-store",
