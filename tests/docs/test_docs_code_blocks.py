@@ -191,6 +191,7 @@ def toml_readers():
         "launcher": read_machine,
         "prices": read_prices,
         "sites": read_carbon,
+        "g_per_kwh": read_carbon,
         "studies": read_allocation_campaign,
         "core_gflops": read_cluster,
         "nodes": asked_background,

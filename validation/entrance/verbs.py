@@ -32,9 +32,10 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
+_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
-    "predictor.predict",
+    "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
     {
         BACKGROUND: "predict how run times vary on a grid with background load",
         EVENT: 'with a link or host that changes: "t=9 link NAME bandwidth=0.1"',
@@ -148,7 +149,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            "validation.run",
+            _RUN,
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),
@@ -162,7 +163,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
-        "plan": Verb("choose nodes, cores, clocks, shares, a grid, a job's time; expect failures", verbs=_PLAN),
+        "plan": Verb("choose nodes, cores, clocks, shares, grids, jobs; expect failures", verbs=_PLAN),
     },
     "Look into models": {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),
