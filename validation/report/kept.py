@@ -10,10 +10,12 @@ from validation.report.gather import Gathered, Invocation, PredictionNote
 
 
 def gathered_of(rows: Sequence[dict[str, Any]], invocation: Invocation, kept: tuple[str, ...]) -> Gathered:
-    """Return the contents of the page of these rows, which have the columns of results; control characters in texts are escaped.
+    """Return the contents of the page of these rows.
+
+    Control characters in texts are escaped.
 
     Args:
-        rows: The results.
+        rows: Results, with all their columns.
         invocation: The command that the page shows.
         kept: Names of the files of the results.
     """
@@ -30,3 +32,7 @@ def gathered_of(rows: Sequence[dict[str, Any]], invocation: Invocation, kept: tu
         {name: printable(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
     ]
     return Gathered(invocation, rows=shown, notes=notes, kept=kept)
+
+
+def _printable(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
