@@ -128,7 +128,7 @@ def _league_page(one: Published, entry: Entry, title: str, up: str) -> str:
 
 
 def _by_cluster(rows: Sequence[dict[str, Any]]) -> Table:
-    made = []
+    made: list[list[Cell | str]] = []
     for (cluster, predictor), some in _groups(rows, "cluster", "predictor").items():
         judged = [row["within"] for row in some if row["within"] is not None]
         costs = [row["cost"] for row in some if row["cost"] is not None]
@@ -147,7 +147,7 @@ def _by_cluster(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _by_program(rows: Sequence[dict[str, Any]]) -> Table:
-    made = []
+    made: list[list[Cell | str]] = []
     for (cluster, program), some in _groups(rows, "cluster", "program").items():
         errors = {name: _median_pct(own) for (name,), own in _groups(some, "predictor").items()}
         nearest = min(errors, key=lambda name: errors[name])
@@ -164,7 +164,7 @@ def _groups(rows: Sequence[dict[str, Any]], *columns: str) -> dict[tuple[str, ..
 
 
 def _median_pct(rows: Sequence[dict[str, Any]]) -> float:
-    return median(abs(100 * row["error"]) for row in rows)
+    return float(median(abs(100 * row["error"]) for row in rows))
 
 
 def _error(error_pct: float) -> Cell:
