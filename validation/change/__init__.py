@@ -1,0 +1,1 @@
+"""How much a change of a program changes its predicted time, for continuous integration."""
