@@ -95,13 +95,7 @@ def read_probe(evidence: Evidence) -> Probe:
     for host, compute_s in zip(record.host, record.compute_s, strict=True):
         cluster = platform.cluster_of(host).name
         Tcp_s[cluster] = max(compute_s, Tcp_s.get(cluster, 0.0))
-    return Probe(
-        Tcp_s=Tcp_s,
-        Tcm_s=record.comm_s[slowest],
-        NCT=record.ranks,
-        evidence=evidence.id,
-        cost=evidence.cost,
-    )
+    return Probe(Tcp_s=Tcp_s, Tcm_s=record.comm_s[slowest], NCT=record.ranks, evidence=evidence.id, cost=evidence.cost)
 
 
 @dataclass(frozen=True)

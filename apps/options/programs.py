@@ -39,16 +39,11 @@ class ProblemOptions(Request):
 
     app: str | None = option(None, "A1,A2,...", lambda _: f"of {', '.join(_kernels())} (default: cg,mg,lu)")
     problem_class: str | None = option(
-        None,
-        "C",
-        lambda request: f"problem class (default: {request.default_class})",
-        name="--class",
+        None, "C", lambda request: f"problem class (default: {request.default_class})", name="--class"
     )
     size: int | None = option(None, "N", lambda _: f"instead of a class, for {', '.join(_sized())}")
     param: tuple[str, ...] = option(
-        (),
-        "KEY=VALUE",
-        "another parameter of a kernel with --size (docs/kernels/index.md); may be given several times",
+        (), "KEY=VALUE", "another parameter of a kernel with --size (docs/kernels/index.md); may be given several times"
     )
 
 

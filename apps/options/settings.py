@@ -133,12 +133,7 @@ def settings_from_request(
 class WallLimitOption(Request):
     """The wall time that one simulation may take."""
 
-    wall_limit: float = option(
-        WALL_LIMIT_S,
-        "S",
-        WALL_LIMIT_HELP,
-        unit="s",
-    )
+    wall_limit: float = option(WALL_LIMIT_S, "S", WALL_LIMIT_HELP, unit="s")
 
 
 def wall_limit_from_request(request: WallLimitOption) -> float | None:

@@ -90,7 +90,7 @@ def _recorded(
     """Yield the launch of the replayer, the recording of the spec's program, and what that has read."""
     check_simgrid()
     recording, inputs = native_recording(spec, time_limit_s=time_limit_s, stop=stop)
-    program = compile_once("replayer", [_SOURCE], compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
+    program = replayer_program()
     with scratch_folder("replay") as folder:
         size_bytes = write_files(scaled(recording, spec.flop_scale), folder)
         arguments = (str(folder), str(size_bytes))
@@ -99,6 +99,11 @@ def _recorded(
             program, arguments, privatize=False, finds_input=False, iterations=all_iterations, energy=energy
         )
         yield started, recording, inputs
+
+
+def replayer_program() -> Path:
+    """Return the program that replays the files of a recording (files.py), compiled on first use."""
+    return compile_once("replayer", [_SOURCE], compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
 
 
 @cache

@@ -45,11 +45,7 @@ def with_timer(spec: RunSpec, **limits: Any) -> RunSpec:
 
 
 def with_work(
-    spec: RunSpec,
-    *,
-    store: Store | None = None,
-    time_limit_s: float | None = None,
-    stop: threading.Event | None = None,
+    spec: RunSpec, *, store: Store | None = None, time_limit_s: float | None = None, stop: threading.Event | None = None
 ) -> RunSpec:
     """Return the spec with the measured computation of its program, which its simulations replay.
 
@@ -87,11 +83,7 @@ def needs_work(spec: RunSpec) -> bool:
 def work_identity(spec: RunSpec) -> dict[str, Any]:
     """Return everything that determines the computation of the spec's program, except this computer's current state."""
     iterations = timed_iterations(spec)
-    return {
-        **program_identity(spec, iterations),
-        "work": spec.measurement,
-        "processor": processor_model(),
-    }
+    return {**program_identity(spec, iterations), "work": spec.measurement, "processor": processor_model()}
 
 
 def timed_iterations(spec: RunSpec) -> int:

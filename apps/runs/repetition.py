@@ -130,13 +130,7 @@ def _extrapolated(
 
 
 def shown_pattern(
-    spec: RunSpec,
-    fingerprints: Fingerprints | None,
-    cuts: Any,
-    *,
-    marked: bool,
-    clock_is_harmless: bool,
-    **limits: Any,
+    spec: RunSpec, fingerprints: Fingerprints | None, cuts: Any, *, marked: bool, clock_is_harmless: bool, **limits: Any
 ) -> Pattern:
     """Return how the iterations repeat, given the fingerprints of a shortened run.
 

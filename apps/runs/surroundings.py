@@ -125,12 +125,7 @@ def assumed_repeatable(inputs: Inputs, names: Iterable[str]) -> Inputs:
 
 
 def _checked(
-    spec: RunSpec,
-    inputs: Inputs,
-    *,
-    store: Store | None,
-    time_limit_s: float | None,
-    stop: threading.Event | None,
+    spec: RunSpec, inputs: Inputs, *, store: Store | None, time_limit_s: float | None, stop: threading.Event | None
 ) -> Checked:
     identity = _identity(spec)
     key = identity_hash(identity)

@@ -35,14 +35,7 @@ from apps.smpi.launch import (
     run_inputs,
 )
 from apps.smpi.replay import replay_settings, timer_settings
-from apps.smpi.user_iterations import (
-    Seen,
-    Timeline,
-    counts_of,
-    found_timeline,
-    marked_timeline,
-    tells_energy,
-)
+from apps.smpi.user_iterations import Seen, Timeline, counts_of, found_timeline, marked_timeline, tells_energy
 from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from platforms.addons import provided

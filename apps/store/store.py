@@ -119,13 +119,7 @@ class Store:
         return self._put(kind, key, identity, content, inline, summary, binary=False)
 
     def put_bytes(
-        self,
-        kind: str,
-        identity: dict[str, Any],
-        content: bytes,
-        *,
-        inputs: Inputs | None = None,
-        summary: str = "",
+        self, kind: str, identity: dict[str, Any], content: bytes, *, inputs: Inputs | None = None, summary: str = ""
     ) -> bool:
         """Store bytes that are not JSON under their identity, always in a separate file; otherwise like ``put``.
 

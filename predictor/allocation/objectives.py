@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from platforms.errors import UserError
+from platforms.prices.carbon import J_PER_KWH, Site
+from platforms.prices.price import S_PER_HOUR
 
 Floats = npt.NDArray[np.float64]
-
-S_PER_HOUR = 3600
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Objective:
     unit: str
     rates: tuple[float, ...] | None  # r_i per node in use of each sub-cluster; None: R is 0
     value: Callable[[Floats, Floats], Floats]
-    of_energy: Callable[[Floats, Floats], Floats] | None = None  # None: energy does not matter
+    of_energy: Callable[[Floats, Floats, Floats], Floats] | None = None  # None: energy does not matter
 
     def rate(self, sub_cluster: int, pes: np.ndarray | int) -> Floats:
         """Return the contribution of ``pes`` nodes of a sub-cluster to R."""
@@ -60,7 +60,7 @@ class Objective:
         values = self.value(times_s, R)
         if self.of_energy is None or energies_j is None:
             return values
-        return np.where(np.isnan(energies_j), values, self.of_energy(times_s, energies_j))
+        return np.where(np.isnan(energies_j), values, self.of_energy(times_s, energies_j, pes.sum(axis=1)))
 
 
 def _time(T: Floats, R: Floats) -> Floats:
@@ -75,11 +75,11 @@ def _edp(T: Floats, R: Floats) -> Floats:
     return T * _energy(T, R)
 
 
-def _known_energy(T: Floats, E: Floats) -> Floats:
+def _known_energy(T: Floats, E: Floats, nodes: Floats) -> Floats:
     return E
 
 
-def _known_edp(T: Floats, E: Floats) -> Floats:
+def _known_edp(T: Floats, E: Floats, nodes: Floats) -> Floats:
     return T * E
 
 
@@ -107,9 +107,37 @@ def edp(power_w: Sequence[float]) -> Objective:
     return Objective("edp", "J s", _rates("power", power_w), _edp, _known_edp)
 
 
-def cost(price_per_node_hour: Sequence[float]) -> Objective:
+def cost(price_per_node_hour: Sequence[float], currency: str = "") -> Objective:
     """Return the objective cost: the price of the nodes in use for the time T, by each sub-cluster's price."""
-    return Objective("cost", "", _rates("price", price_per_node_hour), _cost)
+    return Objective("cost", currency, _rates("price", price_per_node_hour), _cost)
+
+
+def carbon(power_w: Sequence[float], site: Site, start_s: float) -> Objective:
+    """Return the objective carbon: grams of CO2-equivalent for the energy and the making of the nodes in use.
+
+    Where the energy of a configuration is not known, the value is an upper bound: full power all the time, at the
+    largest grams per kWh of the profile.
+
+    Args:
+        power_w: Full power of a node of each sub-cluster, W.
+        site: The site of all nodes.
+        start_s: Start of the run in the time of the site's profile.
+    """
+    most_g = max(site.profile.g_per_kwh) * site.pue / J_PER_KWH
+    rates = [most_g * watts + site.embodied_g_per_node_hour / S_PER_HOUR for watts in _rates("power", power_w)]
+
+    def known(T: Floats, E: Floats, nodes: Floats) -> Floats:
+        each = zip(T.tolist(), E.tolist(), nodes.tolist(), strict=True)
+        return np.array([emitted(site, *values, start_s=start_s) for values in each])
+
+    return Objective("carbon", "g CO2e", tuple(rates), _energy, known)
+
+
+def emitted(site: Site, time_s: float, energy_j: float, nodes: int, *, start_s: float) -> float:
+    """Return the grams of CO2-equivalent of a run; NaN where its energy or its time is not known."""
+    if not (time_s >= 0 and energy_j >= 0):
+        return np.nan
+    return site.operational_g(energy_j, start_s=start_s, time_s=time_s) + site.embodied_g(nodes, time_s)
 
 
 def _rates(name: str, rates: Sequence[float]) -> tuple[float, ...]:

@@ -14,12 +14,7 @@ from predictor.dpgraph.program import Program
 DOMINATES = 0.5  # least share of the time for a bottleneck
 
 
-def bottleneck(
-    target: Target,
-    time_s: float,
-    compute_s: Sequence[float],
-    loads_s: dict[str, float],
-) -> str:
+def bottleneck(target: Target, time_s: float, compute_s: Sequence[float], loads_s: dict[str, float]) -> str:
     """Return what takes most of the time, in words.
 
     Args:

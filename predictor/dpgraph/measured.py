@@ -26,6 +26,7 @@ from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Unexplained
 from predictor.dpgraph.program import Program
 from predictor.dpgraph.ways import DirectedPath
+from predictor.network.roots import root
 from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 
@@ -394,15 +395,14 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
     """Return the argument at which a rising (or falling) function is zero, or the nearer end of the interval."""
-    # Imported here because it is slow to import.
-    from scipy.optimize import brentq
-
-    sign = 1.0 if rising else -1.0
-    if sign * function(low) > 0:
+    sign, at_low = (1.0 if rising else -1.0), function(low)
+    if sign * at_low > 0:
         return low
-    if sign * function(high) < 0:
+    at_high = function(high)
+    if sign * at_high < 0:
         return high
-    return float(np.exp(brentq(lambda log: function(float(np.exp(log))), np.log(low), np.log(high), xtol=1e-8)))
+    ends = float(np.log(low)), float(np.log(high))
+    return float(np.exp(root(lambda log: function(float(np.exp(log))), *ends, (at_low, at_high), 1e-8)))
 
 
 def _exchange_program(exchanges: Sequence[Exchange]) -> Program:

@@ -129,18 +129,22 @@ class Calibration:
 
     def _weights(self, features: Sequence[Features], kept: np.ndarray) -> np.ndarray:
         """Return the weights of all cases for each prediction, 0 for those that are not kept."""
-        coordinates = np.array([feature.coordinates() for feature in features])[:, None, :]
-        apart = np.abs(self._coordinates[None, :, :] - coordinates)
-        one_unknown = np.isnan(self._coordinates)[None, :, :] != np.isnan(coordinates)
-        apart = np.where(one_unknown, UNKNOWN, np.nan_to_num(apart, nan=0.0))
-        other = self._apps_of_cases[None, :] != np.array([feature.app for feature in features])[:, None]
-        squares = np.where(kept, (apart**2).sum(axis=2) + OTHER_PROGRAM**2 * other, np.inf)
+        squares = np.zeros(kept.shape)
+        coordinates = np.array([feature.coordinates() for feature in features])
+        for of_cases, of_feature in zip(self._coordinates.T, coordinates.T[:, :, None], strict=True):
+            if not (np.isnan(of_cases).all() and np.isnan(of_feature).all()):
+                apart = np.abs(of_cases - of_feature)
+                apart[np.isnan(apart)] = 0.0
+                apart[np.isnan(of_cases) != np.isnan(of_feature)] = UNKNOWN
+                squares += apart**2
+        squares += OTHER_PROGRAM**2 * (self._apps_of_cases != np.array([feature.app for feature in features])[:, None])
+        squares[~kept] = np.inf
         squares -= squares.min(axis=1, keepdims=True)
         enough = np.minimum(ENOUGH, 0.8 * kept.sum(axis=1))
         weights, rows = np.zeros_like(squares), np.arange(len(squares))
         for width in _WIDTHS:
-            weights[rows] = np.exp(-squares[rows] / (2 * width**2))
-            rows = rows[weights[rows].sum(axis=1) ** 2 < enough[rows] * (weights[rows] ** 2).sum(axis=1)]
+            tried = weights[rows] = np.exp(-squares[rows] / (2 * width**2))
+            rows = rows[tried.sum(axis=1) ** 2 < enough[rows] * (tried**2).sum(axis=1)]
             if len(rows) == 0:
                 break
         return weights

@@ -1,4 +1,4 @@
-"""Alternatives to the fastest configuration: the fronts of time with energy and with cost, the knee, the second best.
+"""Alternatives to the fastest configuration: fronts of time with energy, cost and emissions; the knee, the second best.
 
 The knee is the configuration of the front of time and node-seconds with the least product of both: there the speed-up
 times the efficiency, S^2 / nodes, is largest (Eager, Zahorjan, Lazowska 1989, as in predictor/scale/curve.py).
@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from platforms.model.platform import Platform
+from platforms.prices.options import CostQuestion
+from platforms.prices.price import S_PER_HOUR
 from platforms.terminal.quantities import duration, percent, significant
 from platforms.terminal.table import table_lines
 from predictor.allocation.configuration import Configuration
-from predictor.allocation.objectives import S_PER_HOUR
+from predictor.allocation.objectives import emitted
 from predictor.allocation.space import Space
 from predictor.nodes.drivers import Estimates
 from predictor.series.front import pareto_front
@@ -32,8 +35,9 @@ class Alternative:
     time_s: float
     node_s: float  # nodes in use times the time
     energy_j: float | None
-    cost: float | None  # by the prices; None: there are none
-    best_of: tuple[str, ...]  # the fronts that it is on: "node-seconds", "energy", "cost"
+    cost: float | None  # by the prices; None: there are none, or a node in use has none
+    carbon_g: float | None  # CO2-equivalent; None: not asked for, or the energy is not known
+    best_of: tuple[str, ...]  # the fronts that it is on: "node-seconds", "energy", "cost", "carbon"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Alternatives:
     knee: Configuration
     second: Configuration | None  # None: only one configuration has an estimate
     second_s: float | None
+    currency: str | None = None  # of the costs; None: there are no prices
+    emits: bool = False  # emissions are asked for
 
     def to_json(self) -> dict[str, Any]:
         """Return the fronts as JSON values."""
@@ -57,6 +63,7 @@ class Alternatives:
                     "node_s": one.node_s,
                     "energy_j": one.energy_j,
                     "cost": one.cost,
+                    "carbon_g": one.carbon_g,
                     "best_of": list(one.best_of),
                 }
                 for one in self.front
@@ -64,6 +71,7 @@ class Alternatives:
             "knee": str(self.knee),
             "second": None if self.second is None else str(self.second),
             "second_s": self.second_s,
+            "currency": self.currency,
         }
 
     def lines(self, best_s: float, *, wide: bool = False) -> list[str]:
@@ -77,28 +85,35 @@ class Alternatives:
             f"the knee, with the largest speed-up times efficiency, is {self.knee}: {duration(knee.time_s)} on "
             f"{knee.configuration.nodes} of the nodes"
         )
-        has_energy, has_cost = (
-            any(getattr(one, name) is not None for one in self.front) for name in ("energy_j", "cost")
-        )
-        head = ["configuration", "nodes", "ranks", "time", "node-seconds"]
-        rows = [[*head, *(["energy, J"] if has_energy else []), *(["cost"] if has_cost else [])]]
+        has_energy = any(one.energy_j is not None for one in self.front)
+        head = ["configuration", "nodes", "ranks", "time", "node-seconds", *(["energy, J"] if has_energy else [])]
+        cost = [] if self.currency is None else [f"cost, {self.currency}"]
+        rows = [[*head, *cost, *(["g CO2e"] if self.emits else [])]]
         for one in _spread(self.front):
             cells = [str(one.configuration), str(one.configuration.nodes), str(one.configuration.total)]
             values: dict[str, float | None] = {"node-seconds": one.node_s}
-            values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if has_cost else {})
-            marked = (significant(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
+            values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if cost else {})
+            values |= {"carbon": one.carbon_g} if self.emits else {}
+            marked = (_shown(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
             rows.append([*cells, duration(one.time_s), *marked])
         legend = "*: no configuration has less of it in as short a time; slower ones have at least 0.5 % less"
         return [*said, "", *table_lines(rows, left={0}, wide=wide), legend]
 
 
-def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | None = None) -> Alternatives | None:
+def _shown(value: float | None) -> str:
+    return "unknown" if value is None else significant(value)
+
+
+def alternatives(
+    space: Space, estimates: Estimates, platform: Platform | None = None, costs: CostQuestion | None = None
+) -> Alternatives | None:
     """Return the fronts of the configurations that have a positive time; None: none has.
 
     Args:
         space: The configurations.
         estimates: Their estimates.
-        prices: Price of a node-hour of each cluster; None: there are none.
+        platform: The platform, for prices and emissions.
+        costs: The prices and the emissions that are asked for; None: none are.
     """
     known = np.flatnonzero(estimates.times_s > 0)
     if not len(known):
@@ -108,13 +123,14 @@ def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | N
     others: dict[str, np.ndarray] = {"node-seconds": node_s}
     if estimates.energies_j is not None:
         others["energy"] = estimates.energies_j
-    if prices is not None:
-        others["cost"] = times_s * (space.pes * np.asarray(prices)).sum(axis=1) / S_PER_HOUR
+    if platform is not None and costs is not None:
+        others |= _costs(space, estimates, platform, costs)
     best_of: dict[int, list[str]] = {}
     for name, values in others.items():
-        points = [(float(times_s[row]), float(values[row])) for row in known]
+        valued = known[~np.isnan(values[known])] if name in ("cost", "carbon") else known
+        points = [(float(times_s[row]), float(values[row])) for row in valued]
         for at in gaining(points, pareto_front(points, equals=False)):
-            best_of.setdefault(int(known[at]), []).append(name)
+            best_of.setdefault(int(valued[at]), []).append(name)
     ordered = sorted(known.tolist(), key=lambda row: (times_s[row], space.total[row]))
     front = [row for row in ordered if row in best_of]
     knee = min((row for row in front if "node-seconds" in best_of[row]), key=lambda row: times_s[row] * node_s[row])
@@ -127,14 +143,31 @@ def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | N
         tuple(
             Alternative(
                 space.configuration(row), float(times_s[row]), float(node_s[row]), value("energy", row),
-                value("cost", row), tuple(best_of[row]),
+                value("cost", row), value("carbon", row), tuple(best_of[row]),
             )
             for row in front
         ),
         space.configuration(knee),
         None if second is None else space.configuration(second),
         None if second is None else float(times_s[second]),
+        None if costs is None or costs.prices is None else costs.prices.currency,
+        costs is not None and costs.carbon is not None,
     )  # fmt: skip
+
+
+def _costs(space: Space, estimates: Estimates, platform: Platform, costs: CostQuestion) -> dict[str, np.ndarray]:
+    """Return the costs and the emissions of configurations, NaN where they are not known."""
+    made: dict[str, np.ndarray] = {}
+    if costs.prices is not None:
+        prices = np.array([np.nan if price is None else price for price in costs.prices.of_clusters(platform)])
+        each = np.where(space.pes > 0, space.pes * prices, 0.0)  # the price of a node that is not used does not matter
+        made["cost"] = estimates.times_s * each.sum(axis=1) / S_PER_HOUR
+    site = None if costs.carbon is None else costs.carbon.of_name(*(one.name for one in platform.clusters))
+    if site is not None:
+        energies_j = np.full(len(estimates.times_s), np.nan) if estimates.energies_j is None else estimates.energies_j
+        each_run = zip(estimates.times_s.tolist(), energies_j.tolist(), space.pes.sum(axis=1).tolist(), strict=True)
+        made["carbon"] = np.array([emitted(site, *run, start_s=costs.start_s) for run in each_run])
+    return made
 
 
 def gaining(points: Sequence[tuple[float, float]], front: Sequence[int]) -> list[int]:

@@ -20,10 +20,11 @@ from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
 from platforms.options import platform_from_request
+from platforms.prices.options import CostQuestion, costs_from_request
 from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
-from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
+from predictor.allocation.objectives import TIME, Objective, carbon, cost, edp, energy
 from predictor.allocation.search import ChosenConfiguration, cheapest_within, check_slack
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
@@ -315,7 +316,7 @@ class Search:
     how: str  # of SEARCHES
     objective: Objective
     slack: float | None  # not None: only configurations within 1 + slack of the best time count
-    prices: tuple[float, ...] | None = None  # of a node-hour of each cluster
+    costs: CostQuestion | None = None
 
     def choose(
         self, driver: Driver, space: Space, size: int, estimates: Estimates | None = None
@@ -368,10 +369,19 @@ def search_from_request(request: SearchOptions, platform: Platform) -> Search:
     if request.search == "branch-and-bound" and request.predictor not in BOUNDED_FORMS:
         problem = f"it needs the times of sub-clusters, which only npt and npt:pt models have, not {request.predictor}"
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
-    if (request.prices is None) != (request.objective not in ("cost", "cheapest")):
-        raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")
-    prices = None if request.prices is None else numbers(request.prices, "--prices", float)
-    return Search(request.search, _objective(request, platform), _slack(request), prices)
+    costs = costs_from_request(request)
+    costs.check(platform)
+    needed = {"cost": "price", "cheapest": "price", "carbon": "carbon"}.get(request.objective)
+    if needed is not None and getattr(request, needed) is None:
+        raise UserError(f"--objective {request.objective}", f"needs --{needed}", "Give both, or another objective")
+    if costs.carbon is not None and len(set(map(costs.carbon.of_name, _cluster_names(platform)))) > 1:
+        problem = "the energy of a configuration is known for all its nodes together, not for each cluster"
+        raise UserError(f"--carbon {request.carbon}", problem, "Give one value or profile for all clusters")
+    return Search(request.search, _objective(request, platform, costs), _slack(request), costs)
+
+
+def _cluster_names(platform: Platform) -> list[str]:
+    return [cluster.name for cluster in platform.clusters]
 
 
 def _slack(request: SearchOptions) -> float | None:
@@ -384,19 +394,30 @@ def _slack(request: SearchOptions) -> float | None:
     return slack
 
 
-def _objective(request: SearchOptions, platform: Platform) -> Objective:
+def _objective(request: SearchOptions, platform: Platform, costs: CostQuestion) -> Objective:
     if request.objective == "time":
         return TIME
     if request.objective in OF_POWER:
         return OF_POWER[request.objective](_full_power_w(platform, request.objective))
-    objective = cost(numbers(given(request.prices), "--prices", float))
+    if request.objective == "carbon":
+        site = given(costs.carbon).of_name(*_cluster_names(platform))
+        if site is None:
+            raise UserError(f"--carbon {request.carbon}", "no value for the clusters", "Give one for all of them")
+        return carbon(_full_power_w(platform, request.objective), site, costs.start_s)
+    prices = given(costs.prices)
+    each = prices.of_clusters(platform)
+    for cluster, price in zip(platform.clusters, each, strict=True):
+        if price is None:
+            problem = f"no price for cluster {cluster.name}, so that the cost is unknown"
+            raise UserError(f"--price {request.price}", problem, "Give one, or another objective")
+    objective = cost([price for price in each if price is not None], prices.currency)
     objective.check(len(platform.clusters))
     return objective
 
 
 def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
     """Return reasons to distrust the objective."""
-    if request.objective not in OF_POWER:
+    if request.objective not in (*OF_POWER, "carbon"):
         return []
     cautions = []
     if request.predictor in FORMS or isinstance(predictor(given(request.predictor)), NptPredictor):

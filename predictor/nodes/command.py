@@ -113,7 +113,7 @@ def search(
     probability = None
     if resamplings and isinstance(driver, NptDriver):
         probability = driver.probability_best(space, size, choice.configuration, resamplings)
-    found = None if estimates is None else alternatives(space, estimates, how.prices)
+    found = None if estimates is None else alternatives(space, estimates, study.platform, how.costs)
     spent_s = driver.gathered.measured_s + probes.measured_s
     paid = None
     if estimates is not None and how.objective is TIME and how.slack is None:

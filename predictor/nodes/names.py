@@ -1,6 +1,6 @@
 """Names and constants of a search, without the models that they stand for."""
 
-OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
+OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest", "carbon")
 SEARCHES = ("exhaustive", "branch-and-bound")
 FORMS = (
     "npt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from apps.options.dry_run import DryRunOption
 from apps.options.machines import MachineOptions
@@ -11,6 +12,7 @@ from apps.options.runner import RunnerOptions
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.parser import any_case
 from platforms.command.request import option
+from platforms.prices.options import CostOptions
 from predictor.nodes.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
 from predictor.registry import PREDICTORS, SELF_CHECKS, help_text
 
@@ -21,8 +23,10 @@ FIRST_OPTIONS = (  # in the short help
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions):
+class SearchOptions(MachineOptions, ProgramOptions, CostOptions, DryRunOption, RunnerOptions):
     """A search for the configuration of a program on a platform."""
+
+    without: ClassVar[frozenset[str]] = frozenset({"start_within"})
 
     app: str | None = option(None, "NAME", "a kernel, such as hpl", parse=str.lower)
     size: int | None = option(
@@ -120,8 +124,8 @@ class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions)
     objective: str = option(
         "time",
         "NAME",
-        f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost, within --slack "
-        "of the best time",
+        f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost by --price, "
+        "within --slack of the best time; carbon: emissions by --carbon",
         parse=str.lower,
     )
     watts: str | None = option(
@@ -130,7 +134,6 @@ class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions)
         "watts of an idle and of a busy node of each cluster, for energy and edp (default: those of the platform)",
     )
     slack: float | None = option(None, "X", "for cheapest: times up to 1 + X of the best (default: 0.1)")
-    prices: str | None = option(None, "C1,C2,...", "price of a node-hour of each cluster, for cost and cheapest")
     search: str = option("exhaustive", "HOW", f"{' or '.join(SEARCHES)} (default: exhaustive)", parse=str.lower)
 
 

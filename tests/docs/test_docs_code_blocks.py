@@ -174,6 +174,8 @@ def toml_readers():
     from apps.machines.machine_file import read_machine
     from platforms.background.statement import asked_background
     from platforms.grids.scenario import read_grid
+    from platforms.prices.carbon import read_carbon
+    from platforms.prices.price import read_prices
     from platforms.system.database import read_hardware
     from platforms.system.description import read_system
     from predictor.blocks.description import read_application
@@ -186,6 +188,8 @@ def toml_readers():
     return {
         "budget": read_request,
         "launcher": read_machine,
+        "prices": read_prices,
+        "sites": read_carbon,
         "studies": read_allocation_campaign,
         "core_gflops": read_cluster,
         "nodes": asked_background,

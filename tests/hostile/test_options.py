@@ -47,6 +47,7 @@ COMMANDS = {
     "plan grid": f"{EXAMPLES}/grid-design.toml",
     "graph": "--app is --class S --ranks 4",
     "plan clock": f"{KERNEL} --scenario grid4x2 --no-store",
+    "plan job": f"{ROOT}/tests/apps/batch/scripts/hybrid.sbatch {KERNEL} --nodes 3 --scenario grid4x8 --no-store",
     "plan cores": MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
     "plan nodes": CHOICE,
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",
@@ -71,6 +72,7 @@ COMMANDS = {
     "plan nodes --simulate": CHOICE,
     "series intervals": f"{CORPUS}/results.csv",
     "series map": "--no-store",
+    "series workload": f"{CORPUS}/workload.toml --no-store",
     "plan failures --simulate": "--runs 1000 --simulations 0",
     "plan shares": "--app lu --class S --scenario grid4x2 --no-store",
     "predict --background": "--app ep --class S --scenario grid4x2 --background clusters --no-store",

@@ -80,6 +80,7 @@ _PLAN = {
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
+    "job": Verb("choose time and nodes to request for a batch script", "predictor.job.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
         "predictor.failures.cli",
@@ -96,6 +97,7 @@ _SERIES = {
     "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
     "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
+    "workload": Verb("several jobs on one platform, or a log of a batch system", "validation.workload.cli"),
     "measured": Verb(
         "predict measured runs of a cluster from a few of them",
         "validation.measured.cli",
@@ -156,7 +158,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
-        "plan": Verb("choose nodes, cores, clocks, shares, a grid; expect failures", verbs=_PLAN),
+        "plan": Verb("choose nodes, cores, clocks, shares, a grid, a job's time; expect failures", verbs=_PLAN),
     },
     "Look into models": {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),

@@ -1,8 +1,20 @@
 """The command ``gridval``, which is also ``python -m gridval``."""
 
-import sys
+from __future__ import annotations
 
-from validation.entrance.main import main
+import sys
+from collections.abc import Sequence
+
+from validation.entrance import main as entrance
+
+from .blas import use_one_thread
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    use_one_thread()
+    return entrance.main(argv)
+
 
 if __name__ == "__main__":
     sys.exit(main())

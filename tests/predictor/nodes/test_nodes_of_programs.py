@@ -13,6 +13,10 @@ from apps.spec.settings import Settings
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.platform import Cluster, Host, Platform
+from platforms.prices.carbon import Carbon, Site
+from platforms.prices.options import CostQuestion
+from platforms.prices.price import Price, Prices, read_prices
+from platforms.prices.profile import profile_of
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import ListedSpace, Space
@@ -180,14 +184,22 @@ def test_fronts_knee_and_second_best_by_hand():
     space = Space(Limits((3,), (1,)))
     # T = 8, 5, 4.5 s on 1, 2, 3 nodes: 8, 10, 13.5 node-seconds; the least product is 10 * 5 = 50 on two nodes.
     estimates = Estimates(np.array([8.0, 5.0, 4.5]), energies_j=np.array([80.0, 110.0, 100.0]))
-    made = alternatives(space, estimates, [3600.0])
+    platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (Host("a", 1e9, 1),)),))
+    # 3600 per node hour is 1 per node-second; 1200 g/kWh and 100 J are 1/30 g, 36 g per node hour 0.01 per node-second.
+    site = Site(profile_of([1200.0], ""), embodied_g_per_node_hour=36.0)
+    costs = CostQuestion(read_prices("3600USD"), Carbon(every=site))
+    made = alternatives(space, estimates, platform, costs)
     assert [(str(one.configuration), one.best_of) for one in made.front] == [
-        ("(3,1)", ("node-seconds", "energy", "cost")),
-        ("(2,1)", ("node-seconds", "cost")),
-        ("(1,1)", ("node-seconds", "energy", "cost")),
+        ("(3,1)", ("node-seconds", "energy", "cost", "carbon")),
+        ("(2,1)", ("node-seconds", "cost", "carbon")),
+        ("(1,1)", ("node-seconds", "energy", "cost", "carbon")),
     ]
     assert str(made.knee) == "(2,1)" and str(made.second) == "(2,1)"
     assert made.front[0].cost == pytest.approx(13.5)
+    assert made.front[0].carbon_g == pytest.approx(100 / 3.6e6 * 1200 + 0.135)
+    assert any("cost, USD" in line and "g CO2e" in line for line in made.lines(4.5))
+    unknown = alternatives(space, estimates, platform, CostQuestion(Prices("USD", {"d": Price(1.0, "USD")}), None))
+    assert unknown.front[0].cost is None and any("unknown" in line for line in unknown.lines(4.5))
     assert "the second best, (2,1), takes 11.1 % longer: 5.00 s" in made.lines(4.5)
 
 

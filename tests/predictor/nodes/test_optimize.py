@@ -155,7 +155,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
     one = {
         *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
         *("nodes", "hostfile", "probed", "probability_best"),
-        *("searched", "front", "knee", "second", "second_s", "sbatch", "break_even"),
+        *("searched", "front", "knee", "second", "second_s", "sbatch", "break_even", "currency"),
     }
     asked = {
         *("app", "size", "params", "platform", "platform_hash", "most_nodes", "most_processes", "predictor"),
@@ -213,7 +213,7 @@ def test_text_names_what_json_says(pretend, capsys):
     assert "NP-T/NNLS, relative weights; noise: none" in text
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp", "cost --prices 3,2,1", "cheapest --prices 3,2,1"])
+@pytest.mark.parametrize("objective", ["time", "energy", "edp", "cost --price 3,2,1", "cheapest --price 3,2,1"])
 def test_branch_and_bound_chooses_as_the_exhaustive_search_does(pretend, capsys, objective):
     pretend(time_s, command)
     arguments = [*HIMENO, "--size", "160", "--objective", *objective.split()]
@@ -236,10 +236,10 @@ def test_objectives_are_those_of_section_8(pretend, ichikawa, capsys):
     arguments = [*HIMENO, "--size", str(N), "--objective"]
     energy = chosen(capsys, [*arguments, "energy"])
     assert (energy["unit"], energy["value"]) == ("J", pytest.approx(min(total(watts, c) for c in times_s), rel=1e-6))
-    cost = chosen(capsys, [*arguments, "cost", "--prices", "3,2,1"])
+    cost = chosen(capsys, [*arguments, "cost", "--price", "3,2,1"])
     assert cost["value"] == pytest.approx(min(total(prices, c) for c in times_s) / 3600, rel=1e-6)
     quick = [c for c in times_s if times_s[c] <= 1.3 * min(times_s.values())]
-    cheapest = chosen(capsys, [*arguments, "cheapest", "--prices", "3,2,1", "--slack", "0.3"])
+    cheapest = chosen(capsys, [*arguments, "cheapest", "--price", "3,2,1", "--slack", "0.3"])
     assert cheapest["value"] == pytest.approx(min(total(prices, c) for c in quick) / 3600, rel=1e-6)
     assert cheapest["estimated_s"] <= 1.3 * min(times_s.values()) * (1 + 1e-9)
 

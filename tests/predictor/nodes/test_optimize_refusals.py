@@ -60,16 +60,19 @@ def test_iterations_that_are_not_known_are_said_before_anything_runs(done, refus
         ("--processes 0,0,0", "no configuration"),
         ("--processes 0", "1 of processes"),
         ("--processes 1000000,1,1", "at most 256"),
-        ("--prices 1,2,3", "--prices: --objective cost and cheapest need it"),
-        ("--objective cost", "--prices"),
-        ("--objective cheapest", "--prices"),
-        ("--objective xx", "Known: time, energy, edp, cost, cheapest"),
-        ("--objective cost --prices 1,2", "2 values for 3"),
-        ("--objective cost --prices=-1,2,3", "below zero"),
-        ("--objective cost --prices 1,2,nan", "not a number"),
-        ("--objective cost --prices 1,2,x", "not numbers"),
-        ("--objective cheapest --prices 1,2,3 --slack=-1", "slack -1"),
-        ("--objective cheapest --prices 1,2,3 --slack nan", "slack nan"),
+        ("--objective cost", "--objective cost: needs --price"),
+        ("--objective cheapest", "needs --price"),
+        ("--objective carbon", "needs --carbon"),
+        ("--objective carbon --carbon pentium4=100", "not for each cluster"),
+        ("--price pentium5=100", "no cluster or host pentium5"),
+        ("--objective cost --price pentium4=1", "no price for cluster"),
+        ("--objective xx", "Known: time, energy, edp, cost, cheapest, carbon"),
+        ("--objective cost --price 1,2", "2 values for 3"),
+        ("--objective cost --price=-1,2,3", "below zero"),
+        ("--objective cost --price 1,2,nan", "not a number"),
+        ("--objective cost --price 1,2,x", "'x' is no price"),
+        ("--objective cheapest --price 1,2,3 --slack=-1", "slack -1"),
+        ("--objective cheapest --price 1,2,3 --slack nan", "slack nan"),
         ("--slack 0.5", "goes with --objective cheapest"),
         ("--drop xx", "It has N^3/P"),
         ("--drop log\u00a0P", "It has N^3/P"),
@@ -136,7 +139,9 @@ def test_what_is_missing_or_does_not_go_together_gets_one_line(done, refused, ar
 
 def test_energy_needs_watts():
     platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (Host("a", 1e9, 2),)),))
-    asked = SimpleNamespace(objective="energy", search="exhaustive", predictor="npt", prices=None, slack=None)
+    asked = SimpleNamespace(
+        objective="energy", search="exhaustive", predictor="npt", price=None, carbon=None, slack=None
+    )
     with pytest.raises(UserError, match="--objective energy, cluster c: the platform gives no watts"):
         search_from_request(asked, platform)
 

@@ -206,7 +206,7 @@ def test_text_says_the_same(pretend, capsys):
 def test_text_and_json_have_the_values_of_the_objective(pretend, capsys):
     pretend(time_s, command)
     options = "--scenario ichikawa --app himeno --construction 8,10,12,14 --size 40 --nodes 4,4,0 --processes 1,1,0"
-    options += " --objective cost --prices 7200,3600,0"
+    options += " --objective cost --price 7200,3600,0"
     assert main([*options.split(), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     rate = sum(price * pes for price, (pes, _) in zip((2, 1), Configuration.parse(data["chosen"]).shares, strict=False))

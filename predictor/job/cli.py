@@ -1,0 +1,165 @@
+"""The command ``gridval plan job``: time and nodes to request for a batch script."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from apps.batch.rewriting import rewritten
+from apps.batch.script import Script, read_script, script_of
+from apps.options.exit_status import exit_status
+from apps.options.machines import machine_from_request, machines_platform
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
+from apps.results.cautions import Cautions
+from platforms.command.command import Command
+from platforms.errors import UserError
+from platforms.files.writing import check_writable, write_whole
+from platforms.options import platform_from_request
+from platforms.terminal.progress import doing
+from predictor.job.measured import measured_size, read_runs
+from predictor.job.plan import Plan
+from predictor.job.request import JobRequest, check
+from predictor.job.risk import spread_factor
+from predictor.job.sizes import Size, chosen, grows
+from predictor.job.steps import Forecaster, launches_of
+from predictor.series.counts import counts
+
+_NO_PART = "input and output, the start of programs and the wait in the queue: they have no part in the time"
+_SCATTER = "how much runs scatter on the machine: --spread says it"
+_SizeOf = Callable[[int, Script], Size]
+
+
+def answer(request: JobRequest) -> Plan:
+    """Plan what a request asks for, and write the script that --write names.
+
+    Raises:
+        UserError: An option or the script is wrong, or no number of nodes has an answer.
+        SimulationError: A run of the evidence fails.
+    """
+    check(request)
+    script = read_script(request.job)
+    if request.write is not None:
+        _check_target(request.job, request.write)
+    made = _from_measured(request, script) if request.measured is not None else _predicted(request, script)
+    if request.write is not None:
+        if made.improved is None:
+            raise UserError(f"--write {request.write}", "nothing to change is known", "See the plan without --write")
+        try:
+            write_whole(request.write, made.improved)
+        except OSError as err:
+            reason = err.strerror or str(err)
+            raise UserError(f"--write {request.write}", f"cannot be written: {reason}", "Choose another file") from err
+    return made
+
+
+def _check_target(job: str, target: str) -> None:
+    """Check that the improved script does not take the place of the original.
+
+    Raises:
+        UserError: It does, or the place is not writable.
+    """
+    check_writable("--write", target)
+    if os.path.realpath(job) == os.path.realpath(target) or (Path(target).exists() and os.path.samefile(job, target)):
+        raise UserError(f"--write {target}", "is the script itself, which stays as it is", "Name another file")
+
+
+def _from_measured(request: JobRequest, script: Script) -> Plan:
+    """Plan from measured times."""
+    assert request.measured is not None
+    for name in ("platform", "scenario", "machine", "app", "program", "predictor"):
+        if getattr(request, name):
+            raise UserError(f"--{name}", "does not go with --measured", "Measured times need none: drop one")
+    risk = request.risk / 100
+    runs = read_runs(request.measured)
+    factor = spread_factor(risk, request.spread)
+    return _plan(request, script, lambda nodes, _: measured_size(runs, nodes, risk, factor), None, [])
+
+
+def _predicted(request: JobRequest, script: Script) -> Plan:
+    """Plan from predictions of the steps."""
+    launches_of(script, request)  # raises its error before anything runs
+    if request.predictor is not None and "," in request.predictor:
+        raise UserError(f"--predictor {request.predictor}", "several predictors", "Name one")
+    machine = machine_from_request(request)
+    settings = settings_from_request(request, machine, request.repeats)
+    said = Cautions()
+    with doing("reading the platform"):
+        platform = machines_platform(request, machine) if machine is not None else platform_from_request(request)
+    with runner_from_request(request, cautions=said, saying=False) as runner:
+        forecaster = Forecaster(request, settings, platform, runner, machine is not None)
+        made = _plan(
+            request, script, lambda nodes, sized: forecaster.size(sized, nodes), len(platform.hosts), forecaster.notes
+        )
+    return replace(made, cautions=tuple(said.lines()))
+
+
+def _plan(request: JobRequest, script: Script, size_of: _SizeOf, most: int | None, notes: list[str]) -> Plan:
+    """Return the plan over the numbers of nodes to compare; those without an answer are left out, with the reason."""
+    sizes: list[Size] = []
+    refused: list[tuple[int, str]] = []
+    first: UserError | None = None
+    for nodes in _numbers(request, script, most):
+        try:
+            sized = script_of(rewritten(script, nodes=nodes), script.path)
+            with doing(f"predicting the job on {nodes} nodes"):
+                sizes.append(size_of(nodes, sized))
+        except UserError as err:
+            first = first or err
+            refused.append((nodes, str(err).rstrip(".")))
+    if not sizes:
+        assert first is not None
+        raise first
+    own = [size for size in sizes if size.nodes == script.asked.least_nodes]
+    growing = grows(sizes)
+    choice = chosen(own if growing else sizes, request.objective, request.slack)
+    improved = None
+    if choice is not None:
+        improved = rewritten(script, nodes=choice.nodes, time_s=choice.below_s)
+    scatter = [_SCATTER] if request.spread is None and request.measured is None else []
+    unknown = (*script.unknown, *notes, _NO_PART, *scatter)
+    return Plan(request, script, tuple(sizes), choice, improved, unknown, tuple(refused), growing=growing)
+
+
+def _numbers(request: JobRequest, script: Script, most: int | None) -> tuple[int, ...]:
+    """Return the numbers of nodes to compare.
+
+    Raises:
+        UserError: --nodes is wrong, or the script has more nodes than the platform.
+    """
+    if request.nodes is not None:
+        return counts("--nodes", request.nodes)
+    own = script.asked.least_nodes
+    if own is None:
+        remedy = "Name numbers to compare with --nodes, or add a header that says so"
+        raise UserError(script.path, "its headers do not say how many nodes it has", remedy)
+    if most is not None and own > most:
+        raise UserError(script.path, f"requests {own} nodes, where the platform has {most}", "Name fewer with --nodes")
+    near = {max(own // 2, 1), own, own * 2}
+    try:
+        rewritten(script, nodes=own + 1)
+    except UserError:  # headers that cannot be changed
+        near = {own}
+    return tuple(sorted(nodes for nodes in near if most is None or nodes <= most))
+
+
+def _say(request: JobRequest, made: Plan) -> None:
+    for caution in made.cautions:
+        print(f"caution: {caution}", file=sys.stderr)
+
+
+COMMAND = Command(
+    "plan job",
+    JobRequest,
+    answer,
+    "Read a batch script of Slurm, PBS or LSF, predict its steps, and say which time and how many nodes to request "
+    "(docs/planning/jobs.md). Nothing of the script is run; a program that it starts and that is here is recorded.",
+    first=("--platform", "--scenario", "--machine", "--nodes", "--risk", "--spread", "--measured", "--write",
+           "--program", "--program-args"),
+    after=_say,
+    status=exit_status,
+)  # fmt: skip
+main = COMMAND.main

@@ -1,0 +1,106 @@
+"""A job on each number of nodes: its predicted time, its interval, the time to request, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from predictor.job.request import TIME
+
+_HOUR_S = 3600.0
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """The predicted time of one step; what is not known is None."""
+
+    line: int
+    command: str  # launcher, program and arguments
+    ranks: int
+    nodes: int
+    times: int  # how often it runs
+    time_s: float | None
+    low_s: float | None = None
+    high_s: float | None = None
+    below_s: float | None = None  # of a share of runs
+    predictor: str | None = None
+    reason: str | None = None  # why a value is None
+    work_s: float | None = None  # computation of all ranks together
+
+
+@dataclass(frozen=True)
+class Size:
+    """A job on a number of nodes."""
+
+    nodes: int
+    steps: tuple[StepTime, ...]
+    time_s: float | None  # None: of no step a time is known
+    low_s: float | None
+    high_s: float | None
+    below_s: float | None
+    complete: bool = True  # all steps have a time; otherwise it is a lower bound
+
+    @property
+    def node_hours(self) -> float | None:
+        """Node-hours of the job."""
+        return None if self.time_s is None else self.nodes * self.time_s / _HOUR_S
+
+
+def size_of(nodes: int, groups: Sequence[Sequence[StepTime]]) -> Size:
+    """Return a job of groups of steps: groups follow each other, the steps of one run at the same time.
+
+    Ends of intervals are added, as if all steps were at their worst together: the sum leaves no fewer runs below.
+    """
+    steps = tuple(step for group in groups for step in group)
+    known = [step for step in steps if step.time_s is not None]
+    return Size(
+        nodes,
+        steps,
+        _total(groups, "time_s") if known else None,
+        _total(groups, "low_s") if len(known) == len(steps) else None,
+        _total(groups, "high_s") if len(known) == len(steps) else None,
+        _total(groups, "below_s") if len(known) == len(steps) else None,
+        complete=len(known) == len(steps),
+    )
+
+
+def _total(groups: Sequence[Sequence[StepTime]], name: str) -> float | None:
+    """Return the sum over groups of the longest step, of known times; of other values None if one is missing."""
+    total = 0.0
+    for group in groups:
+        values = [(getattr(step, name), step.times) for step in group]
+        if name != "time_s" and any(value is None for value, _ in values):
+            return None
+        total += max((value * times for value, times in values if value is not None), default=0.0)
+    return total
+
+
+def grows(sizes: Sequence[Size]) -> bool:
+    """Return whether the work of a job grows with its ranks, so that its numbers of nodes do not do the same.
+
+    The computation of all ranks together is the same where a fixed problem is divided, and proportional to the ranks
+    where each has its own; it counts as growing from the square root of the ratio of the ranks.
+    """
+    known = [size for size in sizes if size.complete and all(step.work_s for step in size.steps)]
+    for number in range(min((len(size.steps) for size in known), default=0)):
+        steps = sorted((size.steps[number] for size in known), key=lambda step: step.ranks)
+        first, last = steps[0], steps[-1]
+        more = last.ranks / first.ranks
+        if more > 1 and (last.work_s or 0.0) > (first.work_s or 0.0) * more**0.5:
+            return True
+    return False
+
+
+def chosen(sizes: Sequence[Size], objective: str, slack_percent: float) -> Size | None:
+    """Return the size to request; None: no size has a complete time.
+
+    With node-hours it is the cheapest among those at most ``slack_percent`` slower than the fastest.
+    """
+    timed = [(size.time_s, size) for size in sizes if size.complete and size.time_s is not None]
+    if not timed:
+        return None
+    fastest_s = min(time_s for time_s, _ in timed)
+    if objective == TIME:
+        return min((size for time_s, size in timed if time_s == fastest_s), key=lambda size: size.nodes)
+    near = [size for time_s, size in timed if time_s <= fastest_s * (1 + slack_percent / 100)]
+    return min(near, key=lambda size: (size.node_hours or 0.0, size.nodes))

@@ -1,0 +1,206 @@
+"""Workload files: jobs, the policy that places them and events, in TOML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from apps.options.program_tables import KEYS as PROBLEM_KEYS
+from apps.options.program_tables import problem_of_table
+from apps.programs.problem import Problem
+from apps.together.events import PlatformEvent, check_events, parse_event
+from platforms.errors import PlatformError, UserError, known_names
+from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.options import PlatformOptions, platform_from_request
+from predictor.workload.logs import Logged, read_log
+from predictor.workload.policies import ORDERS, PLACEMENTS, Policy
+from predictor.workload.workload import Job, Workload
+
+_WHERE = ("scenario", "network", "platform", "clusters", "speeds")
+_KEYS = {
+    "": (*_WHERE, "policy", "placement", "events", "jobs", "log", "programs", "cores_per_node"),
+    "jobs": ("job", "ranks", "ranks_per_host", "arrival_s", "walltime_s", "run_s", "nodes", *PROBLEM_KEYS),
+    "programs": ("match", "ranks_per_host", *PROBLEM_KEYS),
+}
+MOST_JOBS = 1_000  # that are programs: they are simulated together
+_JOB = re.compile(r"[A-Za-z0-9][\w.+-]{0,39}", re.ASCII)
+EXAMPLE = """\
+scenario = "grid4x2"          # or platform = "site.xml"; network, clusters, speeds as options of gridval run
+policy = "backfill"           # or "fcfs" (default): EASY backfilling by walltime_s
+placement = "packed"          # (default) or "spread" over the clusters
+events = ["t=0.5 link wan-c1 bandwidth=0.1", "t=1 host c1-0 speed=0.5", "t=2 host c2-0 fails"]
+log = "trace.swf"             # instead of jobs: arrivals, nodes and run times of a log
+[[jobs]]
+job = "solver"                # its name; default: the program's
+app = "cg"                    # or file = "halo.c" and the other keys of a campaign's programs
+class = "S"
+ranks = 4
+ranks_per_host = 1            # default 1
+arrival_s = 0.0               # default 0
+walltime_s = 10.0             # requested; only backfilling reads it
+[[jobs]]                      # a job without a program: it holds nodes and sends nothing
+job = "other"
+nodes = 2
+run_s = 0.5
+[[programs]]                  # with a log: jobs whose name or executable number is "17" run this program
+match = "17"
+app = "lu"
+class = "A"
+"""
+
+
+def read_workload(
+    path: Path, *, policy: str | None = None, placement: str | None = None, events: Sequence[str] = ()
+) -> Workload:
+    """Read a workload from a TOML file; EXAMPLE has all keys.  File names are relative to the file.
+
+    Args:
+        path: The file.
+        policy: In place of the file's.
+        placement: In place of the file's.
+        events: In addition to the file's.
+
+    Raises:
+        UserError: The file cannot be read or a key is wrong; the error names the file and the key.
+    """
+    table = read_checked(path, _KEYS, "workload file")
+    platform = platform_from_request(_platform(table, path.parent))
+    if table.has("log") == table.has("jobs"):
+        raise PlatformError(table.where, "'jobs' or 'log' is needed, and one of them only", "Write [[jobs]] tables")
+    if table.has("programs") and not table.has("log"):
+        raise PlatformError(table.at("programs"), "'programs' goes with 'log'", "Write [[jobs]] tables instead")
+    jobs = _of_log(table, path.parent) if table.has("log") else _jobs(table, path.parent)
+    chosen = Policy(
+        _word(table, "policy", ORDERS, "--policy", policy), _word(table, "placement", PLACEMENTS, "--place", placement)
+    )
+    texts = table.list_of("events", [], str, "events")
+    asked = [*(parse_event(text, table.at("events")) for text in texts), *(parse_event(e, "--event") for e in events)]
+    workload = Workload(str(path), platform, tuple(jobs), chosen, tuple(asked))
+    if sum(job.problem is not None for job in jobs) > MOST_JOBS:
+        raise PlatformError(str(path), f"{len(jobs)} jobs", f"Give at most {MOST_JOBS} that are programs")
+    checked_links(workload, asked)
+    return workload
+
+
+def checked_links(workload: Workload, events: Sequence[PlatformEvent]) -> None:
+    """Check that the hosts and links of events exist on the workload's platform.
+
+    Raises:
+        OptionError: One does not.
+    """
+    if events:
+        links = [link.name for route in workload.some_routes() for link in route.links]
+        check_events(events, workload.platform, links)
+
+
+def _platform(table: CheckedTable, folder: Path) -> PlatformOptions:
+    named = table.text("platform", "")
+    clusters = table.text("clusters", "")
+    return PlatformOptions(
+        scenario=table.text("scenario", "") or None,
+        network=table.text("network", "") or None,
+        speeds=table.text("speeds", "") or None,
+        platform=(str(folder / named),) if named else (),
+        clusters=(clusters,) if clusters else (),
+    )
+
+
+def _word(table: CheckedTable, key: str, known: Sequence[str], option: str, given: str | None) -> str:
+    value = table.text(key, known[0]) if given is None else given
+    if value not in known:
+        where = table.of(key) if given is None else f"{option} {given}"
+        raise PlatformError(where, f"no {key} {value!r}", known_names(value, known))
+    return value
+
+
+def _jobs(table: CheckedTable, folder: Path) -> list[Job]:
+    jobs: list[Job] = []
+    for entry in table.tables("jobs"):
+        job = _job(entry, folder, jobs)
+        if any(other.name == job.name for other in jobs):
+            raise PlatformError(entry.of("job"), f"two jobs {job.name!r}", "Give each a name of its own")
+        jobs.append(job)
+    if not jobs:
+        raise PlatformError(table.where, "no jobs", "Write a [[jobs]] table for each")
+    return jobs
+
+
+def _job(entry: CheckedTable, folder: Path, before: Sequence[Job]) -> Job:
+    arrival_s, walltime_s = _date(entry, "arrival_s", 0.0), _date(entry, "walltime_s", math.inf)
+    if walltime_s == 0:
+        raise PlatformError(entry.of("walltime_s"), "walltime_s is 0", "Give the seconds that the job requests")
+    if entry.has("run_s"):
+        name, nodes = _name(entry, f"job{len(before) + 1}"), _count(entry, "nodes", 1)
+        return Job(name, nodes, arrival_s, walltime_s, run_s=_date(entry, "run_s", 0.0))
+    if entry.has("nodes"):
+        raise PlatformError(entry.at("nodes"), "'nodes' goes with 'run_s'", "A program's ranks decide its nodes")
+    problem = problem_of_table(_only_problem(entry), folder)
+    ranks, each = _count(entry, "ranks", 1), _count(entry, "ranks_per_host", 1)
+    number = sum(job.problem is not None and job.problem.name == problem.name for job in before) + 1
+    name = _name(entry, f"{problem.name}-{number}")
+    nodes = -(-ranks // each)
+    return Job(name, nodes, arrival_s, walltime_s, problem, ranks, each)
+
+
+def _only_problem(entry: CheckedTable) -> CheckedTable:
+    values = {key: entry.value(key, None) for key in PROBLEM_KEYS if entry.has(key)}
+    return CheckedTable(values, entry.where, {"": PROBLEM_KEYS})
+
+
+def _name(entry: CheckedTable, usual: str) -> str:
+    name = entry.text("job", usual)
+    if _JOB.fullmatch(name) is None:
+        raise PlatformError(entry.of("job"), f"name {name!r}", "Give at most 40 letters, digits, dots, +, - or _")
+    return name
+
+
+def _date(entry: CheckedTable, key: str, usual: float) -> float:
+    value = entry.number(key, usual)
+    if not (0 <= value < math.inf or (value == usual and not entry.has(key))):
+        raise PlatformError(entry.of(key), f"{key} is {value:g}", "Give a time in s that is not negative")
+    return value
+
+
+def _count(entry: CheckedTable, key: str, usual: int) -> int:
+    value = entry.integer(key, usual)
+    if not 1 <= value <= 1_000_000:
+        raise PlatformError(entry.of(key), f"{key} is {value}", "Give at least 1")
+    return value
+
+
+def _of_log(table: CheckedTable, folder: Path) -> list[Job]:
+    """Return the jobs of a log, those that match a program as runs of it."""
+    log = read_log(folder / table.text("log"), cores_per_node=_count(table, "cores_per_node", 1))
+    programs = []
+    for entry in table.tables("programs"):
+        each = _count(entry, "ranks_per_host", 1)
+        programs.append((entry.text("match"), problem_of_table(_only_problem(entry), folder), each))
+    return [_logged_job(one, programs) for one in log.jobs]
+
+
+def _logged_job(one: Logged, programs: Sequence[tuple[str, Problem, int]]) -> Job:
+    job = Job(one.name, one.nodes, one.arrival_s, one.walltime_s, run_s=one.run_s)
+    for match, problem, each in programs:
+        if match == one.kind:
+            return replace(job, problem=problem, ranks=one.nodes * each, ranks_per_host=each)
+    return job
+
+
+def log_and_nodes(path: Path, nodes: int | None, cores_per_node: int) -> tuple[list[Logged], int]:
+    """Return the jobs of a log, and the number of nodes of its machine.
+
+    Raises:
+        UserError: The number is not known, or too small for a job.
+    """
+    log = read_log(path, cores_per_node=cores_per_node)
+    count = nodes if nodes is not None else log.nodes
+    if count is None:
+        raise UserError(str(path), "it does not say how many nodes the machine has", "Give --nodes N")
+    largest = max(log.jobs, key=lambda job: job.nodes)
+    if largest.nodes > count:
+        problem = f"job {largest.name} has {largest.nodes} nodes, and the machine {count}"
+        raise UserError(str(path), problem, "Give a larger --nodes, or --cores-per-node if the log counts cores")
+    return log.jobs, count
