@@ -1,1 +1,4 @@
-"""How much a change of a program changes its predicted time, for continuous integration."""
+"""Comparison of the predicted time of a program with that before a change, for continuous integration.
+
+Public faces: ``baseline.Case``, ``calls.differences``, ``cli.main``.
+"""

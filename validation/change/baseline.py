@@ -14,7 +14,7 @@ from platforms.files.writing import write_text
 from validation.change.calls import Amount
 
 _FORMAT = "gridval baseline 1"
-_REMEDY = "Make it again with --write-baseline"
+_REMEDY = "Make it again: another file, and --update"
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,21 @@
-"""What a program does, by the functions that call MPI: compared, it shows what a change of the program has changed.
+"""Amounts of what a program sends, calls and computes, by the functions that call MPI, and their differences.
 
 Lines move when a source is edited, so that calls are known by their operation and the function that makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from apps.programs.problem import Problem
 from apps.recording.events import Kind, Op, Recording
 from platforms.errors import UserError
 from predictor.graph.places import places_of
+
+if TYPE_CHECKING:  # NumPy is slow to import
+    import numpy as np
 
 COMPUTATION = "computation"
 _MOST_SHOWN = 8
@@ -23,7 +25,7 @@ _BY_MEMBER = (Op.ALLGATHERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # every rank's by
 
 @dataclass(frozen=True)
 class Amount:
-    """How often something is done by all ranks of a recording, and how much it is."""
+    """Number and amount of what all ranks of a recording do."""
 
     times: int
     amount: float  # bytes; of computation, flops
@@ -63,6 +65,9 @@ def _parts(
     events: np.ndarray, counts: np.ndarray, communicators: Sequence[Sequence[int]], functions: Sequence[str]
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield a name, which events have it, and their amounts."""
+    # Imported here because it is slow to import.
+    import numpy as np
+
     kinds = events["kind"]
     yield COMPUTATION, kinds == Kind.COMPUTE, events["amount"]
     sizes = events["size_bytes"].astype(float)
@@ -80,10 +85,12 @@ def _parts(
                 yield f"{name} in {function}" if function else name, of_op & (events["site"] == site), sizes
 
 
-def differences(before: Mapping[str, Amount], after: Mapping[str, Amount]) -> list[str]:
-    """Return what differs, one line each, the most important lines."""
+def differences(
+    before: Mapping[str, Amount], after: Mapping[str, Amount], *, without: Set[str] = frozenset()
+) -> list[str]:
+    """Return what differs, one line each, at most a few; what is named in ``without`` is left out."""
     lines = []
-    for name in sorted({*before, *after}, key=lambda name: (name == COMPUTATION, name)):
+    for name in sorted({*before, *after} - without, key=lambda name: (name == COMPUTATION, name)):
         old, new = before.get(name), after.get(name)
         unit = "flops" if name == COMPUTATION else "bytes"
         if old is None and new is not None:

@@ -6,6 +6,8 @@ The prediction is compared with one that was kept before the change (docs/progra
 from __future__ import annotations
 
 import hashlib
+import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -25,7 +27,7 @@ from predictor import predict
 from predictor.answers.answers import Answer
 from predictor.predict import Predictions, PredictRequest
 from validation.change.baseline import Case, matching, read_baseline, write_baseline
-from validation.change.calls import amounts_of, differences
+from validation.change.calls import COMPUTATION, amounts_of, differences
 from validation.output.fail_above import EXIT_STATUSES, TOO_WRONG
 
 _LEARNED = "learned:known"
@@ -40,10 +42,10 @@ class ChangeRequest(PredictRequest):
     against: str | None = option(
         None,
         "FILE.json",
-        "compare with the baseline in this file, which --write-baseline wrote for the unchanged program: by how much "
-        "the predicted time changes, and which calls do",
+        "compare with the baseline in this file, the prediction of the unchanged program: by how much the predicted "
+        "time changes, and which calls do",
     )
-    write_baseline: str | None = option(None, "FILE.json", "keep the predictions in this file, for --against")
+    update: bool = option(False, help="with --against: keep the new predictions in its file, which need not exist yet")
     fail_above: float | None = option(
         None,
         "PCT",
@@ -97,7 +99,7 @@ class Changes:
         """Return the changes as lines of text."""
         said = [line for change in self.changes for line in self._lines(change)]
         if self.written_to is not None:
-            said.append(f"kept in {self.written_to}: gridval predict --against {self.written_to} compares with it")
+            said.append(f"kept in {self.written_to}, for the next comparison")
         return "\n".join(said)
 
     def _lines(self, change: Change) -> list[str]:
@@ -121,7 +123,7 @@ class Changes:
         if change.lines:
             lines.append(f"    in the recording on {now.recorded} ranks:")
             lines += [f"      {line}" for line in change.lines]
-        elif not same and now.recorded is not None:
+        elif not same and now.recorded is not None and not (now.timed or before.timed):
             lines.append("    no call, size or computation differs: the order of calls or who calls does")
         return lines
 
@@ -151,30 +153,33 @@ def answer(request: ChangeRequest) -> Changes | int:
         UserError: Options do not fit together, the baseline is of something else, or there is no prediction.
     """
     limit_pct = _checked(request)
-    baseline = None if request.against is None else read_baseline("--against", request.against)
+    path = str(request.against)
+    baseline = None if request.update and not os.path.exists(path) else read_baseline("--against", path)
     made = _predicted(request, baseline)
     if isinstance(made, int):
         return made
     cases = [_case(best.answer, request) for best in made.answers]
     changes = []
     for case in cases:
-        before = None if baseline is None else matching(case, baseline, f"--against {request.against}")
-        alike = before is not None and before.recorded == case.recorded
-        changes.append(Change(case, before, differences(before.calls, case.calls) if before and alike else ()))
-    if request.write_baseline is not None:
-        write_baseline("--write-baseline", request.write_baseline, cases)
-    return Changes(changes, made, limit_pct, request.write_baseline)
+        before = None if baseline is None else matching(case, baseline, f"--against {path}")
+        lines: list[str] = []
+        if before is not None and before.recorded == case.recorded:
+            timed = case.timed or before.timed  # how much is computed then differs each time
+            lines = differences(before.calls, case.calls, without={COMPUTATION} if timed else set())
+        changes.append(Change(case, before, lines))
+    if request.update:
+        write_baseline("--against", path, cases)
+    return Changes(changes, made, limit_pct, path if request.update else None)
 
 
 def _checked(request: ChangeRequest) -> float | None:
     """Return the limit in %, and check the options."""
-    if request.fail_above is not None:
-        if request.against is None:
-            raise OptionError(f"--fail-above {request.fail_above:g}", "goes with --against", "Name the baseline")
-        if not 0 <= request.fail_above < float("inf"):
-            raise OptionError(f"--fail-above {request.fail_above:g}", "not a number from 0 on", "Give %, such as 5")
-    if request.write_baseline is not None:
-        check_writable("--write-baseline", request.write_baseline)
+    if request.against is None:
+        raise OptionError("--against", "no file", "Name the baseline, such as --against baseline.json")
+    if request.fail_above is not None and not 0 <= request.fail_above < math.inf:
+        raise OptionError(f"--fail-above {request.fail_above:g}", "not a number from 0 on", "Give %, such as 5")
+    if request.update:
+        check_writable("--against", request.against)
     if request.predictor is not None and len({*request.predictor.split(",")}) > 1:
         raise OptionError(f"--predictor {request.predictor}", "a change is judged by one predictor", "Name one")
     return request.fail_above
@@ -258,7 +263,7 @@ def _what(made: Answer, request: ChangeRequest) -> Mapping[str, Any]:
 
 
 COMMAND = Command(
-    "predict",
+    "predict --against",
     ChangeRequest,
     answer,
     __doc__.partition("\n")[0],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from platforms.addons import is_there
 
 SIMULATE, BACKGROUND, WHAT_IF, TERMS = "--simulate", "--background", "--what-if", "--terms"
-DGEMM, CORE_GFLOPS, AGAINST, BASELINE = "--dgemm", "--core-gflops", "--against", "--write-baseline"
+DGEMM, CORE_GFLOPS, AGAINST = "--dgemm", "--core-gflops", "--against"
 FILE = "FILE"  # stands for a first word that is no option
 
 
@@ -42,7 +42,6 @@ _PREDICT = Verb(
         CORE_GFLOPS: "the same from the speed of a core, in Gflop/s",
         SIMULATE: "with --background or --what-if: compare with simulations",
         AGAINST: "by how much a change of a program changes its predicted time (with --fail-above: a limit)",
-        BASELINE: "keep predictions for --against",
     },
     {
         frozenset({BACKGROUND}): "predictor.background.cli",
@@ -51,7 +50,7 @@ _PREDICT = Verb(
         frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
-        **{frozenset(of): "validation.change.cli" for of in ({AGAINST}, {BASELINE}, {AGAINST, BASELINE})},
+        frozenset({AGAINST}): "validation.change.cli",
     },
 )
 _PLAN = {

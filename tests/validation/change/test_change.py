@@ -9,14 +9,15 @@ from validation.change.baseline import Case
 from validation.change.cli import Change, Changes, main
 
 HEAT = "examples/ci/heat.c"
-RUN = f"--program {HEAT} --scenario grid1x32 --speeds 40 --network infiniband --ranks 32 --program-iterations 20 --recorded 4,8,16"
+WHERE = "--scenario grid1x32 --speeds 40 --network infiniband --ranks 32"
+RUN = f"--program {HEAT} --program-iterations 20 --recorded 4,8,16 {WHERE}"
 ASKED = [*RUN.split(), "--program-args", "1e8 {iterations}"]
 
 
 @pytest.fixture(scope="module")
 def baseline(tmp_path_factory):
     path = tmp_path_factory.mktemp("baseline") / "baseline.json"
-    assert main([*ASKED, "--predictor", "learned:known", "--write-baseline", str(path)]) == 0
+    assert main([*ASKED, "--predictor", "learned:known", "--against", str(path), "--update"]) == 0
     return path
 
 
