@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -113,8 +113,8 @@ def _best_alone(target: Target) -> list[Predictor]:
     return default_predictors(target)[:1]
 
 
-def run(request: RunRequest) -> int:
-    """Predict, simulate, compare and print; return the exit status."""
+def run(request: RunRequest, made: Callable[..., Series] = replace, output_of: type[Output] = Output) -> int:
+    """Predict, simulate, compare and print; return the exit status.  ``made`` changes the series, for add-ons."""
     fail_above = limit_from_request(request)
     models = predictors_by_target(request)
     problems = problems_from_request(request)
@@ -126,7 +126,7 @@ def run(request: RunRequest) -> int:
         platforms = asked_platforms(request) if machine is None else [machines_platform(request, machine)]
     if machine is not None and request.platform and request.predictor is None:
         models = _and_simulation(models)
-    series = series_from_request(request, settings, platforms, models=models, problems=problems)
+    series = made(series_from_request(request, settings, platforms, models=models, problems=problems))
     targets = [case.target for case in series.cases]
     if request.timeline is not None:
         _check_timeline(request, targets)
@@ -150,7 +150,7 @@ def run(request: RunRequest) -> int:
         series = replace(series, measured=read_measured(request.truth))
     with (
         reporter_from_request(request, verb="run", truth=request.truth, energy=request.energy, cautions=said) as report,
-        Output(
+        output_of(
             request.out,
             as_json=request.json,
             figures=True,

@@ -67,7 +67,7 @@ _MPI_VALUES |= {"mca": 2, "gmca": 2, "genv": 2, "env": 2, "prtemca": 2, "pmixmca
 _UNKNOWN = {"--multi-prog": "programs of a --multi-prog file", "--het-group": "parts of a heterogeneous job",
             "--pack-group": "parts of a heterogeneous job", "-configfile": "programs of a -configfile",
             "--app": "programs of an --app file", "-app": "programs of an --app file"}  # fmt: skip
-_WRAPPERS = ("time", "nice", "numactl", "taskset", "env", "stdbuf", "hpcrun", "perf")
+_WRAPPERS = ("time", "nice", "numactl", "taskset", "env", "stdbuf", "hpcrun", "tacc_affinity")
 _CONTAINERS = ("apptainer", "singularity", "shifter", "docker", "podman", "sarus", "charliecloud", "ch-run")
 _PYTHON = re.compile(r"python(?:[23](?:\.[0-9]+)?)?")
 _MOST_RANKS = 10_000_000

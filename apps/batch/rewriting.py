@@ -14,20 +14,23 @@ _MARK = {SLURM: b"#SBATCH", PBS: b"#PBS", LSF: b"#BSUB"}
 _Change = tuple[Header, str]
 
 
-def rewritten(script: Script, *, nodes: int | None = None, time_s: float | None = None) -> bytes:
+def rewritten(
+    script: Script, *, nodes: int | None = None, time_s: float | None = None, room: int | None = None
+) -> bytes:
     """Return the content of the script with other values in its headers, added behind the last one where missing.
 
     Args:
         script: The script.
         nodes: Nodes; tasks for the whole job follow with as many on each node as before.
         time_s: Time limit, which is rounded up to whole minutes.
+        room: Tasks on a node where the headers do not say how they are spread over nodes.
 
     Raises:
         UserError: The headers do not say how the tasks are spread over nodes.
     """
     if nodes is not None and nodes != script.asked.least_nodes:
         of_nodes = {SLURM: _slurm_nodes, PBS: _pbs_nodes, LSF: _lsf_nodes}[script.asked.scheduler]
-        changes = of_nodes(script.asked, nodes, script.path)
+        changes = of_nodes(script.asked, nodes, script.path, room)
         kept = [change for change in changes if isinstance(change, tuple)]
         content = _changed(script, kept, [change for change in changes if isinstance(change, str)])
         script = script_of(content, script.path)  # the values stand at other places now
@@ -45,18 +48,18 @@ def _last(asked: Allocation, *names: str) -> list[Header]:
     return [header for header in asked.headers if header.name in names]
 
 
-def _slurm_nodes(asked: Allocation, nodes: int, where: str) -> list[_Change | str]:
+def _slurm_nodes(asked: Allocation, nodes: int, where: str, room: int | None) -> list[_Change | str]:
     before = asked.least_nodes
-    if before is None:
+    if before is None and room is None:
         raise UserError(where, "its headers do not say how many nodes it has", "Add a header --nodes first")
     of_nodes, of_tasks = _last(asked, "nodes"), _last(asked, "ntasks")
-    per_node = asked.per_node or -(-asked.total // before)
+    per_node = asked.per_node or (room if before is None else -(-asked.total // before)) or 1
     made: list[_Change | str] = [(header, str(nodes)) for header in of_nodes]
     made += [(header, str(nodes * per_node)) for header in of_tasks]
     return made if of_nodes else [*made, f"--nodes={nodes}"]
 
 
-def _pbs_nodes(asked: Allocation, nodes: int, where: str) -> list[_Change | str]:
+def _pbs_nodes(asked: Allocation, nodes: int, where: str, room: int | None) -> list[_Change | str]:
     made: list[_Change | str] = []
     before = asked.least_nodes or 1
     tasks = nodes * (asked.per_node or -(-asked.total // before))
@@ -69,9 +72,9 @@ def _pbs_nodes(asked: Allocation, nodes: int, where: str) -> list[_Change | str]
     return made
 
 
-def _lsf_nodes(asked: Allocation, nodes: int, where: str) -> list[_Change | str]:
+def _lsf_nodes(asked: Allocation, nodes: int, where: str, room: int | None) -> list[_Change | str]:
     made: list[_Change | str] = [(header, str(nodes)) for header in _last(asked, "nodes")]
-    per_node = asked.per_node
+    per_node = asked.per_node or room
     made += [(header, str(nodes * per_node)) for header in _last(asked, "n") if per_node is not None]
     if not made:
         raise UserError(where, "its headers do not say how many slots a node has", 'Add #BSUB -R "span[ptile=K]" first')

@@ -18,6 +18,7 @@
 #include <smpi/smpi.h>
 #include <stdexcept>
 #include <string>
+#include <xbt/config.hpp>
 #include <unistd.h>
 #include <vector>
 
@@ -100,13 +101,21 @@ static void read_jobs(const std::string &name)
   }
 }
 
-/* Changes hosts and links at the dates of the events. */
+/* Changes links at the dates of the events.
+ *
+ * SimGrid gives all flows on a link a new weight when its bandwidth changes, also those that still are in their latency,
+ * and loses these.  Without a weight of links meanwhile, flows keep theirs.
+ */
 static void follow_events()
 {
+  std::string weight = "network/weight-S:" + std::to_string(simgrid::config::get_value<double>("network/weight-S"));
   for (const Event &event : events) {
     s4u::this_actor::sleep_until(event.date_s);
-    if (event.kind == "link")
+    if (event.kind == "link") {
+      s4u::Engine::set_config("network/weight-S:0");
       s4u::Link::by_name(event.name)->set_bandwidth(event.value);
+      s4u::Engine::set_config(weight);
+    }
   }
 }
 

@@ -53,7 +53,7 @@ def parse_event(text: str, where: str) -> PlatformEvent:
     factor = 0.0 if match["fails"] else _number(match["factor"])
     if not 0 <= date_s < math.inf:
         raise OptionError(f"{where} {text!r}", f"the date {match['date']} is not a time in s", "Give 0 or more")
-    if not match["fails"] and not 1e-6 <= factor <= 1e6:
+    if not match["fails"] and not 1e-4 <= factor <= 1e4:
         problem = f"{match['key']}={match['factor']} is not a factor of the platform's {match['key']}"
         raise OptionError(f"{where} {text!r}", problem, "Give for example 0.5 for half of it")
     return PlatformEvent(date_s, match["kind"], match["name"], factor)

@@ -76,7 +76,7 @@ def _from_measured(request: JobRequest, script: Script) -> Plan:
     risk = request.risk / 100
     runs = read_runs(request.measured)
     factor = spread_factor(risk, request.spread)
-    return _plan(request, script, lambda nodes, _: measured_size(runs, nodes, risk, factor), None, [])
+    return _plan(request, script, lambda nodes, _: measured_size(runs, nodes, risk, factor), None, None)
 
 
 def _predicted(request: JobRequest, script: Script) -> Plan:
@@ -91,20 +91,23 @@ def _predicted(request: JobRequest, script: Script) -> Plan:
         platform = machines_platform(request, machine) if machine is not None else platform_from_request(request)
     with runner_from_request(request, cautions=said, saying=False) as runner:
         forecaster = Forecaster(request, settings, platform, runner, machine is not None)
-        made = _plan(
-            request, script, lambda nodes, sized: forecaster.size(sized, nodes), len(platform.hosts), forecaster.notes
-        )
+        room = forecaster.room(script.asked.cpus_per_task or 1)
+        plan = _plan(request, script, lambda nodes, sized: forecaster.size(sized, nodes), len(platform.hosts), room)
+        made = replace(plan, unknown=(*plan.unknown, *forecaster.notes))
     return replace(made, cautions=tuple(said.lines()))
 
 
-def _plan(request: JobRequest, script: Script, size_of: _SizeOf, most: int | None, notes: list[str]) -> Plan:
+def _plan(request: JobRequest, script: Script, size_of: _SizeOf, most: int | None, room: int | None) -> Plan:
     """Return the plan over the numbers of nodes to compare; those without an answer are left out, with the reason."""
     sizes: list[Size] = []
     refused: list[tuple[int, str]] = []
     first: UserError | None = None
-    for nodes in _numbers(request, script, most):
+    own = script.asked.least_nodes
+    if own is None and room is not None:
+        own = -(-script.asked.total // room)
+    for nodes in _numbers(request, script, own, most, room):
         try:
-            sized = script_of(rewritten(script, nodes=nodes), script.path)
+            sized = script if nodes == own else _with_nodes(script, nodes, room)
             with doing(f"predicting the job on {nodes} nodes"):
                 sizes.append(size_of(nodes, sized))
         except UserError as err:
@@ -113,18 +116,27 @@ def _plan(request: JobRequest, script: Script, size_of: _SizeOf, most: int | Non
     if not sizes:
         assert first is not None
         raise first
-    own = [size for size in sizes if size.nodes == script.asked.least_nodes]
     growing = grows(sizes)
-    choice = chosen(own if growing else sizes, request.objective, request.slack)
+    choice = chosen([size for size in sizes if size.nodes == own or not growing], request.objective, request.slack)
     improved = None
     if choice is not None:
-        improved = rewritten(script, nodes=choice.nodes, time_s=choice.below_s)
+        wanted = None if choice.nodes == own else choice.nodes
+        improved = rewritten(script, nodes=wanted, time_s=choice.below_s, room=room)
     scatter = [_SCATTER] if request.spread is None and request.measured is None else []
-    unknown = (*script.unknown, *notes, _NO_PART, *scatter)
-    return Plan(request, script, tuple(sizes), choice, improved, unknown, tuple(refused), growing=growing)
+    unknown = (*script.unknown, _NO_PART, *scatter)
+    return Plan(request, script, own, tuple(sizes), choice, improved, unknown, tuple(refused), growing=growing)
 
 
-def _numbers(request: JobRequest, script: Script, most: int | None) -> tuple[int, ...]:
+def _with_nodes(script: Script, nodes: int, room: int | None) -> Script:
+    """Return a script with another number of nodes, whose steps keep the numbers of their lines."""
+    made = script_of(rewritten(script, nodes=nodes, room=room), script.path)
+    added = made.content.count(b"\n") - script.content.count(b"\n")
+    return replace(made, launches=tuple(replace(launch, line=launch.line - added) for launch in made.launches))
+
+
+def _numbers(
+    request: JobRequest, script: Script, own: int | None, most: int | None, room: int | None
+) -> tuple[int, ...]:
     """Return the numbers of nodes to compare.
 
     Raises:
@@ -132,7 +144,6 @@ def _numbers(request: JobRequest, script: Script, most: int | None) -> tuple[int
     """
     if request.nodes is not None:
         return counts("--nodes", request.nodes)
-    own = script.asked.least_nodes
     if own is None:
         remedy = "Name numbers to compare with --nodes, or add a header that says so"
         raise UserError(script.path, "its headers do not say how many nodes it has", remedy)
@@ -140,7 +151,7 @@ def _numbers(request: JobRequest, script: Script, most: int | None) -> tuple[int
         raise UserError(script.path, f"requests {own} nodes, where the platform has {most}", "Name fewer with --nodes")
     near = {max(own // 2, 1), own, own * 2}
     try:
-        rewritten(script, nodes=own + 1)
+        rewritten(script, nodes=own + 1, room=room)
     except UserError:  # headers that cannot be changed
         near = {own}
     return tuple(sorted(nodes for nodes in near if most is None or nodes <= most))

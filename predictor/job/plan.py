@@ -29,6 +29,7 @@ class Plan:
 
     request: JobRequest
     script: Script
+    own: int | None  # number of nodes of the script; None: open
     sizes: tuple[Size, ...]  # ascending
     chosen: Size | None
     improved: bytes | None  # the script with the chosen nodes and time; None: nothing to change is known
@@ -51,7 +52,7 @@ class Plan:
     @property
     def shown(self) -> Size:
         """The size whose steps are shown: the chosen one, else the script's own or the first."""
-        own = [size for size in self.sizes if size.nodes == self.script.asked.least_nodes]
+        own = [size for size in self.sizes if size.nodes == self.own]
         return self.chosen or (own or list(self.sizes))[0]
 
     @property
@@ -80,7 +81,7 @@ class Plan:
 
     def _headline(self) -> str:
         asked = self.script.asked
-        nodes = "an open number of nodes" if asked.least_nodes is None else number_of(asked.least_nodes, "node")
+        nodes = number_of(self.own, "node") if self.own is not None else "an open number of nodes"
         limit = asked.time_s
         time = "no time" if limit is None else "unlimited time" if limit == UNLIMITED else duration(limit)
         return (
@@ -104,7 +105,7 @@ class Plan:
         for size in self.sizes:
             least = "" if size.complete else "> "
             marks = ["chosen"] if size is self.chosen else []
-            marks += ["as requested"] if size.nodes == self.script.asked.least_nodes else []
+            marks += ["as requested"] if size.nodes == self.own else []
             rows.append(
                 [
                     str(size.nodes), "unknown" if size.time_s is None else least + duration(size.time_s),
@@ -160,7 +161,7 @@ class Plan:
         return {
             "job": self.script.path,
             "scheduler": asked.scheduler,
-            "requested": {"nodes": asked.least_nodes, "tasks": asked.total, "time_s": limit_s},
+            "requested": {"nodes": self.own, "tasks": asked.total, "time_s": limit_s},
             "work_grows": self.growing,
             "risk": self.request.risk / 100,
             "sizes": [_size_json(size) for size in self.sizes],

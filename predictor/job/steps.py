@@ -52,7 +52,7 @@ class Forecaster:
         problem = self._problem(launch)
         if isinstance(problem, str):
             return replace(made, reason=problem)
-        per_node = launch.per_node or self._room(launch)
+        per_node = launch.per_node or self.room(launch.cpus_per_rank)
         if -(-launch.ranks // per_node) > nodes:
             reason = f"{launch.ranks} ranks, {per_node} on a node, do not fit on {nodes} nodes"
             return replace(made, reason=reason)
@@ -96,9 +96,10 @@ class Forecaster:
         arguments = shlex.join(launch.arguments)
         return problems_from_request(replace(self.request, program=found, program_args=arguments or None))[0]
 
-    def _room(self, launch: Launch) -> int:
+    def room(self, cpus_per_rank: int) -> int:
+        """Return how many ranks a node has cores for."""
         cores = min(host.cores for host in self.platform.hosts)
-        return max(cores // launch.cpus_per_rank, 1)
+        return max(cores // cpus_per_rank, 1)
 
     def _check_cores(self, launch: Launch, per_node: int) -> None:
         cores = min(host.cores for host in self.platform.hosts)

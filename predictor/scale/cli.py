@@ -19,6 +19,8 @@ from platforms.command.command import Command
 from platforms.files.writing import check_picture, save_figure, usable_folder, write_csv, write_picture, written_into
 from platforms.model.placement import places
 from platforms.options import placement_from_request, platform_from_request
+from platforms.prices.bill import COLUMNS, Bill
+from platforms.prices.options import CostQuestion, costs_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from predictor.base import Learning, Predictor
@@ -29,7 +31,7 @@ from predictor.scale.curve import Row, best_row, knee_row, rows_of
 from predictor.scale.learning import Recorded, advice, check_advice, recorded_for
 from predictor.scale.points import Asked, points
 from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
-from predictor.scale.text import notes, sentences, table
+from predictor.scale.text import cost_notes, notes, sentences, table
 from predictor.series.counts import counts
 from predictor.series.pool import Failure
 
@@ -47,6 +49,7 @@ class Question:
     predictor: str
     growth: Growth | None
     model: Predictor
+    costs: CostQuestion
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,27 @@ class Scaling:
         return f"{name} on {target.platform.name}, {kind}, by {self.question.predictor}"
 
     @property
+    def bills(self) -> list[Bill | None]:
+        """Return the bills of the rows; None: the row has no point, or none is asked for."""
+        return [row.bill(self.question.costs) if self.question.costs.asked else None for row in self.rows]
+
+    def rows_to_json(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON values, with their bills where they are asked for."""
+        asked = self.question.costs.asked
+        return [
+            row.to_json() | ({"bill": None if made is None else made.to_json()} if asked else {})
+            for row, made in zip(self.rows, self.bills, strict=True)
+        ]
+
+    @property
     def grows(self) -> str | None:
         """Name of what grows in weak scaling."""
         return None if self.question.growth is None else self.question.growth.name
 
     def text(self) -> str:
         """Return the table and what it says."""
-        lines = [*prose_lines(self.title), "", *table(self.rows, self.grows, wide=self.wide), ""]
-        for said in (*sentences(self.rows, self.grows), *notes(self.rows), *self.advice):
+        lines = [*prose_lines(self.title), "", *table(self.rows, self.grows, self.bills, wide=self.wide), ""]
+        for said in (*sentences(self.rows, self.grows), *notes(self.rows), *cost_notes(self.bills), *self.advice):
             lines += prose_lines(said, indent="    ", first="")
         return "\n".join(lines).rstrip()
 
@@ -90,7 +106,7 @@ class Scaling:
             "platform_hash": target.platform.content_hash,
             "predictor": self.question.predictor,
             "weak": None if self.question.growth is None else asdict(self.question.growth),
-            "rows": [row.to_json() for row in self.rows],
+            "rows": self.rows_to_json(),
             "best_ranks": None if best is None else best.ranks,
             "knee_ranks": None if knee is None else knee.ranks,
             "recorded": list(self.recorded),
@@ -115,9 +131,10 @@ def question_from_request(request: ScaleRequest) -> Question:
     if request.recorded or request.known:
         (model,) = with_learning_options([model], request.recorded, request.known)
     check_advice(model, asked=request.advise)
-    growth, settings = growth_from_request(request), settings_from_request(request)
+    growth, settings, costs = growth_from_request(request), settings_from_request(request), costs_from_request(request)
     with doing("reading the platform"):
         platform = platform_from_request(request)
+    costs.check(platform)
     if request.ranks is None:
         most = places(platform, 1 if request.ranks_per_host is None else request.ranks_per_host)
         ranks = counts("--ranks", f"1:{most}")
@@ -129,7 +146,7 @@ def question_from_request(request: ScaleRequest) -> Question:
         placement = largest if count == len(largest) else placement_from_request(request, platform, count)
         targets.append(Target(problem, platform, placement))
         settings.spec(targets[-1])
-    return Question(tuple(targets), settings, name, growth, model)
+    return Question(tuple(targets), settings, name, growth, model, costs)
 
 
 def answer(request: ScaleRequest) -> Scaling | int:
@@ -148,8 +165,16 @@ def answer(request: ScaleRequest) -> Scaling | int:
     if not any(row.point is not None for row in made.rows):
         failures = [row.failure for row in made.rows if row.failure is not None]
         raise failures[0]
-    write_files(request, made, folder, [row.to_json() for row in made.rows], {})
+    write_files(request, made, folder, made.rows_to_json(), {})
     return made
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row for a CSV file: the columns of its bill stand beside the others."""
+    if "bill" not in row:
+        return dict(row)
+    rest, made = {name: value for name, value in row.items() if name != "bill"}, row["bill"] or {}
+    return rest | {name: made.get(name) for name in COLUMNS}
 
 
 def scaling(request: ScaleRequest, question: Question) -> Scaling:
@@ -231,7 +256,7 @@ def write_files(
         import pandas as pd
 
         with written_into("--out", folder), doing("drawing the figures"):
-            write_csv(pd.DataFrame(list(rows)), folder / "scale.csv")
+            write_csv(pd.DataFrame(list(map(_flat, rows))), folder / "scale.csv")
             for ending in ("png", "svg"):
                 save_figure(figure, folder / f"scale.{ending}")
 

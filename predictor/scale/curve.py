@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.spec.target import Target
+from platforms.prices.bill import Bill, bill
+from platforms.prices.options import CostQuestion
+from predictor.answers.energy import no_watts
 from predictor.scale.points import Point
 from predictor.scale.request import Growth
 from predictor.series.pool import Failure
@@ -42,6 +45,20 @@ class Row:
     def ranks(self) -> int:
         """Number of ranks."""
         return self.target.nranks
+
+    def bill(self, costs: CostQuestion) -> Bill | None:
+        """Return the bill of the point; None: there is no point.
+
+        Raises:
+            UserError: A series of emissions has no values for the time of the run.
+        """
+        if self.point is None:
+            return None
+        made, target = self.point, self.target
+        why = no_watts(target)
+        return bill(
+            costs, target.platform, target.placement, time_s=made.time_s, energies_j=made.energy_j, no_energy=why
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Return the point as JSON values; what a failed point does not have is None."""

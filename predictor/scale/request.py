@@ -16,6 +16,7 @@ from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, PlatformOptions
+from platforms.prices.options import CostOptions
 from predictor.options import LearningOptions, problems_from_request
 
 PREDICTOR = "dpgraph:known"
@@ -30,6 +31,7 @@ class ScaleRequest(
     PlacementOptions,
     SettingsOptions,
     LearningOptions,
+    CostOptions,
     RunnerOptions,
     DryRunOption,
     OutOption,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from platforms.prices.bill import UNKNOWN, Bill
 from platforms.terminal.quantities import duration, percent, range_text, significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
@@ -19,16 +20,17 @@ def time_name(rows: Sequence[Row]) -> str:
     return "communication time" if points and all(point.communication_only for point in points) else "time"
 
 
-def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
+def table(rows: Sequence[Row], grows: str | None, bills: Sequence[Bill | None] = (), *, wide: bool) -> list[str]:
     """Return the lines of the table; ``grows``: name of what grows in weak scaling."""
+    costs = _cost_columns(bills)
     has_interval = any(row.point is not None and row.point.low_s is not None for row in rows)
     learned = any(row.recorded or row.source for row in rows)
     interval = "range" if learned else "90 % interval"
     head = ["ranks", "nodes", *([grows] if grows else []), *(["program"] if learned else [])]
     head += [time_name(rows), *([interval] if has_interval else [])]
-    head += ["speed-up", "efficiency", "on path", "longest part", *(["on path", "call"] if wide else [])]
+    head += ["speed-up", "efficiency", *costs, "on path", "longest part", *(["on path", "call"] if wide else [])]
     lines = [head]
-    for row in rows:
+    for number, row in enumerate(rows):
         cells = [str(row.ranks), str(row.target.nodes), *([str(row.value)] if grows else [])]
         cells += [_KNOWN.get(row.source or "", "learned")] if learned else []
         point = row.point
@@ -41,6 +43,7 @@ def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
             ends = [duration(end_s, like_s=point.time_s) for end_s in (point.low_s, point.high_s)]
             cells.append(range_text(*ends) if known else "-")
         cells += [significant(row.speed_up), "-" if row.efficiency is None else f"{percent(100 * row.efficiency)} %"]
+        cells += [values[number] for values in costs.values()]
         held_by = point.critical_part
         if held_by is None:
             cells += ["-", "-", *(["-", "-"] if wide else [])]
@@ -52,6 +55,34 @@ def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
         lines.append(cells)
     left = {number for number, name in enumerate(head) if name in ("program", "longest part", "call")}
     return table_lines(lines, left=left, wide=wide)
+
+
+def _cost_columns(bills: Sequence[Bill | None]) -> dict[str, list[str]]:
+    """Return the columns of the costs and emissions that are asked for."""
+    made = next((one for one in bills if one is not None), None)
+    columns = {}
+    if made is not None and made.currency is not None:
+        columns[made.currency] = [_known(None if one is None else one.cost) for one in bills]
+    if made is not None and made.emits:
+        columns["g CO2e"] = [_known(None if one is None else one.carbon_g) for one in bills]
+    return columns
+
+
+def _known(value: float | None) -> str:
+    return UNKNOWN if value is None else significant(value)
+
+
+def cost_notes(bills: Sequence[Bill | None]) -> Iterator[str]:
+    """Yield what is unknown about costs and emissions, the start with the least emissions, and the sources."""
+    made = [one for one in bills if one is not None]
+    yield from dict.fromkeys(f"cost {UNKNOWN}: {one.no_cost}" for one in made if one.no_cost is not None)
+    yield from dict.fromkeys(f"emissions {UNKNOWN}: {one.no_carbon}" for one in made if one.no_carbon is not None)
+    starts = dict.fromkeys(one.least_start for one in made if one.least_start is not None)
+    if starts:
+        yield f"start with the least emissions: {', '.join(starts)}, in the order of the rows"
+    sources = dict.fromkeys(source for one in made for source in one.sources)
+    if sources:
+        yield f"prices and emissions by {'; '.join(sources)}"
 
 
 def sentences(rows: Sequence[Row], grows: str | None) -> Iterator[str]:

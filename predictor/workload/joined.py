@@ -24,7 +24,9 @@ from predictor.dpgraph.program import Program, Sections
 from predictor.dpgraph.ways import DirectedPath
 
 MOST_MESSAGES = 20_000_000  # of all programs together
-_FIRST = 1e-9  # penalty of the occupying flows, as a share of the smallest other one
+# Penalty of a flow that occupies all but a part of a link, as a share of that part and of the smallest penalty on it:
+# so that a thousand other flows do not displace it.  The evaluation neglects shares below 1e-12 of another.
+_FIRST = 1e-3
 _FOREVER_S = 1e9  # a change lasts at least so long
 _HOST = "speed of {}"  # the link that stands for the speed of a rank's core
 
@@ -161,12 +163,12 @@ def _with_changes(
     idle = len(network.timing.latency_s)  # the class of paths without latency
     own: list[DirectedPath] = []
     program = _computing_as_flows(program, placement, platform, courses, own, occupied, capacity_Bps, idle=idle)
-    least = min([way.penalty for way in (*ways.values(), *own)], default=1.0) * _FIRST
     rows = []
     for link, course in occupied:
         rows.append(_occupying(course, capacity_Bps[link], len(own)))
+        crossing = [way.penalty for way in (*ways.values(), *own) if link in way.links]
         own += [
-            DirectedPath(idle, (1 - factor) * capacity_Bps[link], least, {link: 1.0})
+            DirectedPath(idle, (1 - factor) * capacity_Bps[link], min(crossing) * factor * _FIRST, {link: 1.0})
             for _, factor in course
             if factor < 1
         ]

@@ -28,6 +28,7 @@ class Job:
     ranks: int = 0
     ranks_per_host: int = 1
     run_s: float = 0.0
+    placement: tuple[str, ...] = ()  # the host of each rank, where it is given; (): as hosts are free
 
     @property
     def asked(self) -> Asked:
@@ -37,6 +38,8 @@ class Job:
     def target(self, platform: Platform, hosts: Sequence[str]) -> Target:
         """Return its target on some hosts, each with ``ranks_per_host`` consecutive ranks."""
         assert self.problem is not None
+        if self.placement:
+            return Target(self.problem, platform, self.placement)
         places = tuple(host for host in hosts for _ in range(self.ranks_per_host))[: self.ranks]
         return Target(self.problem, platform, places)
 
@@ -50,6 +53,7 @@ class Workload:
     jobs: tuple[Job, ...]
     policy: Policy
     events: tuple[PlatformEvent, ...] = ()
+    hosts: tuple[str, ...] = ()  # that jobs may use; (): all
 
     def __post_init__(self) -> None:
         count = len(self.platform.hosts)
@@ -62,7 +66,9 @@ class Workload:
 
     @property
     def clusters(self) -> list[list[str]]:
-        """The hosts of each cluster."""
+        """The hosts of each cluster that jobs may use."""
+        if self.hosts:
+            return [list(self.hosts)]
         return [[host.name for host in cluster.hosts] for cluster in self.platform.clusters]
 
     @property

@@ -181,6 +181,7 @@ def toml_readers():
     from predictor.blocks.description import read_application
     from predictor.grid.request import read_request
     from predictor.hierarchical.multicore_cluster import read_cluster
+    from predictor.workload.file import read_workload
     from validation.campaign import read_campaign
     from validation.nodes.campaign_file import read_allocation_campaign
     from validation.workbench.project.application_suites import read_suite
@@ -190,6 +191,7 @@ def toml_readers():
         "launcher": read_machine,
         "prices": read_prices,
         "sites": read_carbon,
+        "g_per_kwh": read_carbon,
         "studies": read_allocation_campaign,
         "core_gflops": read_cluster,
         "nodes": asked_background,
@@ -198,6 +200,7 @@ def toml_readers():
         "cpus": lambda file: read_hardware([file]),
         "lan": read_system,
         "scenarios": read_campaign,
+        "jobs": lambda file: read_workload(Path(file)),
         "platforms": read_campaign,
         "apps": read_campaign,
         "applications": lambda file: read_suite(Path(file).read_text("utf-8")),

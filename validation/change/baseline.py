@@ -72,15 +72,17 @@ def _case(entry: Mapping[str, Any]) -> Case:
         str(name): Amount(int(one["times"]), float(one["amount"]), float(one["most"]))
         for name, one in entry["calls"].items()
     }
-    times = [float(entry[key]) for key in ("time_s", "low_s", "high_s")]
-    if not all(0 < value < math.inf for value in times) or not times[1] <= times[0] <= times[2]:
+    time_s, low_s, high_s = (float(entry[key]) for key in ("time_s", "low_s", "high_s"))
+    if not 0 < low_s <= time_s <= high_s < math.inf:
         raise ValueError("times")
     what = dict(entry["what"])
     for key in ("app", "ranks", "platform", "predictor"):
         what[key]
     return Case(
         what,
-        *times,
+        time_s,
+        low_s,
+        high_s,
         bool(entry["timed"]),
         {str(name): float(value) for name, value in entry["parts"].items()},
         None if entry["recorded"] is None else int(entry["recorded"]),

@@ -19,6 +19,7 @@ from apps.recording.events import Recording
 from apps.spec.computation import resolved_compute
 from platforms.command.command import Command
 from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
 from platforms.terminal.prose import prose_lines
@@ -28,7 +29,7 @@ from predictor.answers.answers import Answer
 from predictor.predict import Predictions, PredictRequest
 from validation.change.baseline import Case, matching, read_baseline, write_baseline
 from validation.change.calls import COMPUTATION, amounts_of, differences
-from validation.output.fail_above import EXIT_STATUSES, TOO_WRONG
+from validation.output.fail_above import TOO_WRONG
 
 _LEARNED = "learned:known"
 _FEW = 16  # ranks up to which a program of one's own is recorded on all of them

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from platforms.addons import is_there
 
-SIMULATE, BACKGROUND, WHAT_IF, TERMS = "--simulate", "--background", "--what-if", "--terms"
+SIMULATE, BACKGROUND, WHAT_IF, TERMS, EVENT = "--simulate", "--background", "--what-if", "--terms", "--event"
 DGEMM, CORE_GFLOPS, AGAINST = "--dgemm", "--core-gflops", "--against"
 FILE = "FILE"  # stands for a first word that is no option
 
@@ -32,11 +32,13 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
+_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
-    "predictor.predict",
+    "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
     {
         BACKGROUND: "predict how run times vary on a grid with background load",
+        EVENT: 'with a link or host that changes: "t=9 link NAME bandwidth=0.1"',
         WHAT_IF: "rank what would make a program faster on a platform, by its graph",
         DGEMM: "with --app hpl: predict HPL on a calibrated cluster from a FILE.csv of times of matrix products",
         CORE_GFLOPS: "the same from the speed of a core, in Gflop/s",
@@ -45,6 +47,7 @@ _PREDICT = Verb(
     },
     {
         frozenset({BACKGROUND}): "predictor.background.cli",
+        frozenset({EVENT}): "predictor.workload.event_command",
         frozenset({BACKGROUND, SIMULATE}): "validation.background.cli",
         frozenset({DGEMM}): "predictor.factorisation.cli",
         frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
@@ -146,7 +149,12 @@ _WORKBENCH = {"user": Verb("add, list and remove accounts of a workbench", "vali
 # All verbs by group, in the order of the help.
 _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
-        "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
+        "run": Verb(
+            "predict, simulate, and report errors and costs of predictions",
+            _RUN,
+            {EVENT: "with a link or host that changes"},
+            {frozenset({EVENT}): "validation.workload.event_command"},
+        ),
         "predict": _PREDICT,
         "scale": _with_simulation(
             "predict how a program scales: time, speed-up, critical path",
@@ -157,7 +165,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
-        "plan": Verb("choose nodes, cores, clocks, shares, a grid, a job's time; expect failures", verbs=_PLAN),
+        "plan": Verb("choose nodes, cores, clocks, shares, grids, jobs; expect failures", verbs=_PLAN),
     },
     "Look into models": {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),

@@ -19,6 +19,7 @@ PROVIDERS = (
     "validation.report.timelines.timelines",
     "validation.report.timelines.graphs",
     "validation.report.league",
+    "validation.report.costs",
 )
 
 Progress = Callable[[str], None]

@@ -7,6 +7,7 @@ are simulated together, so that they share the links.  A log is replayed under a
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,8 +34,9 @@ from predictor.workload.logs import Logged
 from predictor.workload.policies import ORDERS, PLACEMENTS, Asked, Policy
 from predictor.workload.predicted import Predicted
 from predictor.workload.schedule import Placed, scheduled
+from predictor.workload.side import HEAD, cost_line, figures_row
 from validation.presentation.tables import error_cell
-from validation.workload.compare import Compared, Side, compared
+from validation.workload.compare import Compared, compared
 from validation.workload.simulated import Simulated
 
 
@@ -93,10 +95,10 @@ class LogAnswer:
 
     def text(self) -> str:
         """Return a table."""
-        rows: list[list[str | Cell]] = [list(_FIGURES)]
-        rows.append(_figures_row(f"by {self.policy}", self.replayed))
+        rows: list[list[str | Cell]] = [list(HEAD)]
+        rows.append(figures_row(f"by {self.policy}", self.replayed))
         if self.logged is not None:
-            rows.append(_figures_row("in the log", self.logged))
+            rows.append(figures_row("in the log", self.logged))
         return "\n".join(
             [f"{self.file}: {self.replayed.jobs} jobs, {self.nodes} nodes", "", *table_lines(rows, left={0})]
         )
@@ -106,9 +108,6 @@ class LogAnswer:
         logged = None if self.logged is None else asdict(self.logged)
         return {"log": self.file, "nodes": self.nodes, "policy": self.policy, "replayed": asdict(self.replayed),
                 "in_the_log": logged}  # fmt: skip
-
-
-_FIGURES = ("schedule", "mean wait", "mean turnaround", "bounded slowdown", "utilisation %", "makespan")
 
 
 def answer(request: WorkloadRequest) -> WorkloadAnswer | LogAnswer:
@@ -163,8 +162,11 @@ def log_schedule(jobs: Sequence[Logged], nodes: int, order: str) -> list[Span]:
     asked = [Asked(name, job.arrival_s, job.nodes, job.walltime_s) for name, job in by_number.items()]
     progress = Progress()
 
+    ends: dict[str, float] = {}
+
     def ends_s(placed: Sequence[Placed]) -> dict[str, float]:
-        return {one.name: one.start_s + by_number[one.job].run_s for one in placed}
+        ends.update({one.name: one.start_s + by_number[one.job].run_s for one in placed[len(ends) :]})
+        return ends
 
     try:
         placed = scheduled(
@@ -207,7 +209,7 @@ def _job_lines(result: Compared, *, wide: bool) -> list[str]:
 
 def _side_lines(result: Compared, *, wide: bool) -> list[str]:
     """Return a table of the schedules, with what events cost."""
-    rows: list[list[str | Cell]] = [list(_FIGURES)]
+    rows: list[list[str | Cell]] = [list(HEAD)]
     pairs = [
         ("predicted", result.predicted, result.quiet_predicted),
         ("simulated", result.simulated, result.quiet_simulated),
@@ -216,33 +218,15 @@ def _side_lines(result: Compared, *, wide: bool) -> list[str]:
     for name, one, quiet in pairs:
         if one is None:
             continue
-        rows.append(_figures_row(name, one.figures))
+        rows.append(figures_row(name, one.figures))
         if quiet is not None:
-            rows.append(_figures_row(f"{name}, without the events", quiet.figures))
-            costs.append(_cost(name, one, quiet))
+            rows.append(figures_row(f"{name}, without the events", quiet.figures))
+            costs.append(cost_line(name, one, quiet))
     return [*table_lines(rows, left={0}, wide=wide), *costs]
 
 
-def _cost(name: str, one: Side, quiet: Side) -> str:
-    later_s = one.figures.turnaround_s - quiet.figures.turnaround_s
-    last_s = one.figures.makespan_s - quiet.figures.makespan_s
-    text = f"what the events cost, {name}: jobs end {_later(later_s)} on average, the last one {_later(last_s)}"
-    if one.lost_node_s:
-        text += f"; {one.lost_node_s:.4g} node-seconds of killed jobs are lost"
-    return text
-
-
-def _later(time_s: float) -> str:
-    return f"{duration(abs(time_s))} {'later' if time_s >= 0 else 'earlier'}"
-
-
-def _figures_row(name: str, shown: Figures) -> list[str | Cell]:
-    times = [duration(value) for value in (shown.wait_s, shown.turnaround_s)]
-    return [name, *times, f"{shown.bounded_slowdown:.3f}", f"{100 * shown.utilisation:.1f}", duration(shown.makespan_s)]
-
-
 def _epilog() -> str:
-    return f"A workload file:\n\n{EXAMPLE}\ndocs/planning/workloads.md. {EXIT_STATUSES}"
+    return f"A workload file:\n\n{textwrap.indent(EXAMPLE, '  ')}\ndocs/planning/workloads.md. {EXIT_STATUSES}"
 
 
 COMMAND = Command(

@@ -273,7 +273,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
         ("/usr/bin/time -p mpirun ./a", 16, 4, "./a"),
         ("aprun -n16 -N 8 ./a", 16, 8, "./a"),
         ("jsrun --nrs 4 --tasks_per_rs=2 ./a", 8, 4, "./a"),
-        ("ibrun tacc_affinity ./a", 16, 4, "tacc_affinity"),
+        ("ibrun tacc_affinity ./a", 16, 4, "./a"),
         ("srun python3 -u -m mpi4py run.py 3", 16, 4, "run.py"),
         ("exec srun -- ./a", 16, 4, "./a"),
         ("A=1 && srun ./a", 16, 4, "./a"),

@@ -101,6 +101,14 @@ def test_work_that_grows_with_the_ranks_differs_from_work_that_is_divided() -> N
     assert not grows([size(1, 8.0), size(4, None)])  # not known
 
 
+def test_tasks_without_nodes_fill_the_cores_of_the_platform(tmp_path: Path) -> None:
+    place = tmp_path / "job.sbatch"
+    place.write_text("#SBATCH --ntasks=3\nsrun ./cg\n")  # the hosts have one core each
+    plan = COMMAND.ask(job=str(place), nodes="3,4", objective="time", **KERNEL)
+    assert [(size.nodes, size.steps[0].ranks, size.steps[0].line) for size in plan.sizes] == [(3, 3, 2), (4, 4, 2)]
+    assert plan.own == 3
+
+
 def test_python_asks_as_the_command_line_does(job: Path) -> None:
     assert gridval.ask("plan job", job=str(job), nodes="4", **KERNEL)["nodes"] == 4
 

@@ -12,6 +12,7 @@ from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from validation.workload.cli import main
+from validation.workload.event_command import main as event_main
 
 SHARED = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -91,6 +92,15 @@ def test_events_change_a_link_and_a_host_from_their_dates_on(ask):
         assert answer[f"{side}_without_events"]["makespan_s"] == pytest.approx(11, abs=1e-3)
 
 
+@pytest.mark.parametrize("event", ["t=0.3 link wan_c1_c2 bandwidth=0.01", "t=0.3 host c1-0 speed=0.01"])
+def test_a_run_with_an_event_is_predicted_as_it_is_simulated(capsys, event):
+    words = "--app cg --class S --ranks 4 --scenario grid4x2 --predictor dpgraph:known --no-store --json --event"
+    assert event_main([*words.split(), event]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["simulated_s"] > 1.2 * answer["simulated_without_events_s"]
+    assert answer["predicted_s"] == pytest.approx(answer["simulated_s"], rel=0.001)
+
+
 def test_a_failing_host_kills_its_job_which_starts_again_on_other_hosts(ask):
     # By hand: killed at 6 s after 12 node-seconds; from then on the hosts b and c, or others, take 11 s once more.
     answer, jobs = ask(f'platform = "shared.xml"\n{JOB}', "--event", "t=6 host a fails")
@@ -112,11 +122,11 @@ def test_a_job_alone_takes_the_time_of_its_own_run_and_jobs_without_common_links
 
 
 def test_a_job_that_waits_starts_when_its_nodes_are_free(ask):
-    text = 'scenario = "grid4x2"\n' + KERNEL.format("cg", 8, 0) + KERNEL.format("mg", 8, 0.1)
+    text = 'scenario = "grid4x2"\n' + KERNEL.format("mg", 8, 0) + KERNEL.format("is", 8, 0.01)
     _, jobs = ask(text)
     for side in ("simulated", "predicted"):
-        assert jobs["mg-1"][side]["start_s"] == jobs["cg-1"][side]["end_s"]
-    assert abs(jobs["mg-1"]["error_pct"]) < 1
+        assert jobs["is-1"][side]["start_s"] == jobs["mg-1"][side]["end_s"]
+    assert abs(jobs["is-1"]["error_pct"]) < 1
 
 
 ONE = 'scenario = "grid4x2"\n[[jobs]]\napp = "cg"\nclass = "S"\n'
