@@ -54,7 +54,10 @@ def read_baseline(option: str, path: str) -> list[Case]:
         UserError: The file cannot be read, or is no baseline.
     """
     where = f"{option} {path}"
-    text = input_text(path)
+    try:
+        text = input_text(path)
+    except OSError as err:
+        raise UserError(where, str(err.strerror), "Make it with --update") from err
     try:
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
