@@ -17,11 +17,9 @@ class Verb:
     """One word after ``gridval``: a command, or a group of further words."""
 
     purpose: str  # one line of the help
-    # Module of the Command, or ``module:NAME``; imported only when the verb is used, because imports decide how fast
-    # help comes.
+    # Module of the Command, or ``module:NAME``; imported only when the verb is used, for a quick help.
     place: str = ""
-    # Options that choose another command of the same verb, with their help, and the places of these commands by the
-    # options that choose them.
+    # Options that choose another command of the same verb, with their help, and these commands' places by options.
     choosers: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[frozenset[str], str] = field(default_factory=dict)
     verbs: Mapping[str, Verb] = field(default_factory=dict)  # of a group, or further commands below this one
