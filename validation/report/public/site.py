@@ -24,7 +24,7 @@ _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 @dataclass(frozen=True)
 class Site:
-    """What a site consists of.
+    """Title, address and published data of a site.
 
     Attributes:
         title: Heading of the site.
