@@ -80,6 +80,7 @@ _PLAN = {
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
+    "instance": Verb("compare cloud instances for a program: time and cost", "predictor.instances.command"),
     "job": Verb("choose time and nodes to request for a batch script", "predictor.job.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
