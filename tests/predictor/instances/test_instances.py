@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("size", [8, 131072])
+@pytest.mark.parametrize("size", [131072, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_message_in_simgrid_takes_the_time_of_the_preset(capsys, tmp_path, size):
     made = presets()["h3-standard-88"]
     (tmp_path / "ping.c").write_text(PING_PONG.replace("SIZE", str(size)))
