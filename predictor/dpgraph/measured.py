@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -214,7 +215,7 @@ class _Fit:
         names = {name for way in ways.values() for name in way.links}
         network = NetworkModel(ways, {name: self.capacity_Bps[name] for name in names}, self.timing, self.protocol)
         agents = tuple(host for e in exchanges for host in (e.source, e.destination))
-        return execute(_exchange_program(exchanges), network, agents, np.zeros(len(agents))).end_s[::2]
+        return execute(_exchange_program(tuple(exchanges)), network, agents, np.zeros(len(agents))).end_s[::2]
 
     def _excess(self, load: tuple[str, ...]) -> float:
         """Return the experiment's time minus the modelled time, relative to the transfer time of a single message."""
@@ -405,7 +406,8 @@ def _root(function: Callable[[float], float], low: float, high: float, *, rising
     return float(np.exp(root(lambda log: function(float(np.exp(log))), *ends, (at_low, at_high), 1e-8)))
 
 
-def _exchange_program(exchanges: Sequence[Exchange]) -> Program:
+@lru_cache(maxsize=64)  # a fit evaluates each a dozen times
+def _exchange_program(exchanges: tuple[Exchange, ...]) -> Program:
     """Return a program of two agents per exchange: one sends and waits for the answer, the other waits and answers."""
     code = [RECV, SEND, WAIT_SENT, WAIT_RECEIVED]
     code += [RECV, WAIT_RECEIVED, SEND, WAIT_SENT]

@@ -12,9 +12,9 @@ distance gets ping-pongs of its own, and further experiments find the links that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -233,7 +233,7 @@ class Survey:
         self._cluster = {host: c for c, members in where.hosts.items() for host in members}
         first, loaded = results[0].times_s, loads(where)
         at = len(self._series) * (1 + len(sizes_bytes()))
-        self.lines = _lines(self._series.values(), first[:at])
+        self.lines = list(_lines(tuple(self._series.values()), first[:at]))
         self._scatter = {
             name[0]: _scatter(line, times)
             for name, line, times in zip(self._series, self.lines, _by_row(first[:at]), strict=True)
@@ -326,7 +326,7 @@ class Survey:
     def _take_far(self, times: Sequence[Sequence[float]]) -> None:
         self._series.update(self._far.items())
         pings = len(self._far) * (1 + len(sizes_bytes()))
-        self.lines += _lines(self._far.values(), times[:pings])
+        self.lines += _lines(tuple(self._far.values()), times[:pings])
         self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))
 
     def _crossing_bytes(self, c: str, latencies: float) -> int:
@@ -467,9 +467,10 @@ def _by_row(times: Sequence[Sequence[float]]) -> list[np.ndarray]:
     return [_one_way_s(times[at : at + each]) for at in range(0, len(times), each)]
 
 
-def _lines(pairs: Collection[tuple[str, str]], times: Sequence[Sequence[float]]) -> list[list[Piece]]:
+@lru_cache(maxsize=16)  # every further plan of a network begins with the same lines
+def _lines(pairs: tuple[tuple[str, str], ...], times: tuple[tuple[float, ...], ...]) -> tuple[list[Piece], ...]:
     """Return the line of the ping-pongs of each pair."""
-    return [_line(*pair, time_s) for pair, time_s in zip(pairs, _by_row(times), strict=True)]
+    return tuple(_line(*pair, time_s) for pair, time_s in zip(pairs, _by_row(times), strict=True))
 
 
 def _scatter(line: Sequence[Piece], time_s: np.ndarray) -> float:

@@ -28,27 +28,31 @@ _KEYS = {
 MOST_JOBS = 1_000  # that are programs: they are simulated together
 _JOB = re.compile(r"[A-Za-z0-9][\w.+-]{0,39}", re.ASCII)
 EXAMPLE = """\
-scenario = "grid4x2"          # or platform = "site.xml"; network, clusters, speeds as options of gridval run
-policy = "backfill"           # or "fcfs" (default): EASY backfilling by walltime_s
-placement = "packed"          # (default) or "spread" over the clusters
-events = ["t=0.5 link wan-c1 bandwidth=0.1", "t=1 host c1-0 speed=0.5", "t=2 host c2-0 fails"]
-log = "trace.swf"             # instead of jobs: arrivals, nodes and run times of a log
+scenario = "grid4x2"      # or platform = "site.xml"
+network = "gigabit"       # and clusters, speeds, as options of gridval run
+policy = "backfill"       # or "fcfs" (default)
+placement = "packed"      # (default) or "spread" over the clusters
+events = ["t=0.5 link wan_c1_c2 bandwidth=0.1", "t=2 host c2-0 fails"]
 [[jobs]]
-job = "solver"                # its name; default: the program's
-app = "cg"                    # or file = "halo.c" and the other keys of a campaign's programs
+job = "solver"            # its name; default: the program's
+app = "cg"                # or file = "halo.c", as in a campaign
 class = "S"
-ranks = 4
-ranks_per_host = 1            # default 1
-arrival_s = 0.0               # default 0
-walltime_s = 10.0             # requested; only backfilling reads it
-[[jobs]]                      # a job without a program: it holds nodes and sends nothing
+ranks = 4                 # default 1
+ranks_per_host = 1        # default 1
+arrival_s = 0.0           # default 0
+walltime_s = 10.0         # requested; only backfilling reads it
+[[jobs]]                  # without a program: it only holds nodes
 job = "other"
 nodes = 2
 run_s = 0.5
-[[programs]]                  # with a log: jobs whose name or executable number is "17" run this program
-match = "17"
-app = "lu"
-class = "A"
+# Or, in place of jobs, those of a log; jobs whose executable number or
+# name is 17 run a program:
+# log = "trace.swf"
+# cores_per_node = 16     # default 1
+# [[programs]]
+# match = "17"
+# app = "lu"
+# class = "A"
 """
 
 

@@ -8,6 +8,7 @@ are added.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -40,6 +41,7 @@ class _State:
     waiting: list[Asked] = field(default_factory=list)
     running: dict[str, Placed] = field(default_factory=dict)  # by job
     placed: list[Placed] = field(default_factory=list)
+    attempts: Counter[str] = field(default_factory=Counter)  # by job
 
 
 def scheduled(
@@ -117,9 +119,10 @@ def _start(
     starting = policy.chosen(now_s, state.waiting, running, sum(map(len, free)))
     for job in starting:
         hosts = policy.hosts(job.nodes, free)
-        free = [[host for host in cluster if host not in hosts] for cluster in free]
-        number = sum(run.job == job.name for run in state.placed)
-        state.running[job.name] = Placed(job.name, number, tuple(hosts), now_s)
+        taken = set(hosts)
+        free = [[host for host in cluster if host not in taken] for cluster in free]
+        state.running[job.name] = Placed(job.name, state.attempts[job.name], tuple(hosts), now_s)
+        state.attempts[job.name] += 1
         state.placed.append(state.running[job.name])
         state.waiting.remove(job)
     return bool(starting)

@@ -54,6 +54,7 @@ COMMANDS = {
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",
     "predict --dgemm": f"{HPL} --dgemm {REAL}/dahu/dgemm.csv",
     "predict --core-gflops": f"{HPL} --core-gflops 3",
+    "predict --against": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --against no-baseline.json",
     "predict --what-if": "--app is --class S --ranks 4 --scenario grid4x2 --what-if 2",
     "predict --what-if --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --what-if 2",
     "scale": f"{KERNEL} --scenario grid4x2 --ranks 1:2 --no-store",

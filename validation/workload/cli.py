@@ -7,6 +7,7 @@ are simulated together, so that they share the links.  A log is replayed under a
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -161,8 +162,11 @@ def log_schedule(jobs: Sequence[Logged], nodes: int, order: str) -> list[Span]:
     asked = [Asked(name, job.arrival_s, job.nodes, job.walltime_s) for name, job in by_number.items()]
     progress = Progress()
 
+    ends: dict[str, float] = {}
+
     def ends_s(placed: Sequence[Placed]) -> dict[str, float]:
-        return {one.name: one.start_s + by_number[one.job].run_s for one in placed}
+        ends.update({one.name: one.start_s + by_number[one.job].run_s for one in placed[len(ends) :]})
+        return ends
 
     try:
         placed = scheduled(
@@ -222,7 +226,7 @@ def _side_lines(result: Compared, *, wide: bool) -> list[str]:
 
 
 def _epilog() -> str:
-    return f"A workload file:\n\n{EXAMPLE}\ndocs/planning/workloads.md. {EXIT_STATUSES}"
+    return f"A workload file:\n\n{textwrap.indent(EXAMPLE, '  ')}\ndocs/planning/workloads.md. {EXIT_STATUSES}"
 
 
 COMMAND = Command(

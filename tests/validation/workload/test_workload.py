@@ -122,11 +122,11 @@ def test_a_job_alone_takes_the_time_of_its_own_run_and_jobs_without_common_links
 
 
 def test_a_job_that_waits_starts_when_its_nodes_are_free(ask):
-    text = 'scenario = "grid4x2"\n' + KERNEL.format("cg", 8, 0) + KERNEL.format("mg", 8, 0.1)
+    text = 'scenario = "grid4x2"\n' + KERNEL.format("mg", 8, 0) + KERNEL.format("is", 8, 0.01)
     _, jobs = ask(text)
     for side in ("simulated", "predicted"):
-        assert jobs["mg-1"][side]["start_s"] == jobs["cg-1"][side]["end_s"]
-    assert abs(jobs["mg-1"]["error_pct"]) < 1
+        assert jobs["is-1"][side]["start_s"] == jobs["mg-1"][side]["end_s"]
+    assert abs(jobs["is-1"]["error_pct"]) < 1
 
 
 ONE = 'scenario = "grid4x2"\n[[jobs]]\napp = "cg"\nclass = "S"\n'
