@@ -30,7 +30,6 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
-_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
     "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
@@ -150,7 +149,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            _RUN,
+            "validation.costs.command" if is_there("validation.costs") else "validation.run",
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),
