@@ -48,6 +48,7 @@ COMMANDS = {
     "graph": "--app is --class S --ranks 4",
     "plan clock": f"{KERNEL} --scenario grid4x2 --no-store",
     "plan job": f"{ROOT}/tests/apps/batch/scripts/hybrid.sbatch {KERNEL} --nodes 3 --scenario grid4x8 --no-store",
+    "plan instance": f"{KERNEL} --ranks 2 --instances h3-standard-88 --no-store",
     "plan cores": MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
     "plan nodes": CHOICE,
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",

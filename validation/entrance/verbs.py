@@ -30,7 +30,6 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
-_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
     "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
@@ -80,6 +79,7 @@ _PLAN = {
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
+    "instance": Verb("compare cloud instances for a program: time and cost", "predictor.instances.command"),
     "job": Verb("choose time and nodes to request for a batch script", "predictor.job.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
@@ -149,7 +149,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            _RUN,
+            "validation.costs.command" if is_there("validation.costs") else "validation.run",
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),
