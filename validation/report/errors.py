@@ -14,7 +14,18 @@ from validation.presentation.tables import distinguishing_columns, energy_notes,
 from validation.report.expected import interval_cell, range_cell
 from validation.report.gather import Gathered
 from validation.report.tables import (
-    NOTHING, Cell, Table, amount_cell, error_cell, known, number, numbers, table, text_or_nothing, time_cell, words,
+    NOTHING,
+    Cell,
+    Table,
+    amount_cell,
+    error_cell,
+    known,
+    number,
+    numbers,
+    table,
+    text_or_nothing,
+    time_cell,
+    words,
 )  # fmt: skip
 
 if TYPE_CHECKING:
