@@ -22,8 +22,6 @@ from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import check_success
 from apps.errors import KernelError, OptionError, SimulationError
 from apps.recording.events import Recording
-from apps.replay.engine import replayer_program
-from apps.replay.files import write_files
 from apps.runs.engines import run_identity
 from apps.smpi.launch import launch
 from apps.smpi.thread_clock import thread_clock_library
@@ -149,6 +147,10 @@ def _words(attempt: Attempt, name: str, recording_of: RecordingOf, folder: Path)
         started = launch(spec, spec.target.iterations)
         program, arguments = started.program, started.arguments
     else:
+        # Imported here because they are slow to import.
+        from apps.replay.engine import replayer_program
+        from apps.replay.files import write_files
+
         files = folder / f"{name}.recording"
         files.mkdir()
         program, arguments = replayer_program(), (str(files), str(write_files(recording_of(spec), files)))

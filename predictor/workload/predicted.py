@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from apps.spec.target import Target
 from apps.together.run import Ran
@@ -11,11 +12,12 @@ from platforms.model.platform import Route
 from platforms.read.routes import routes_between
 from predictor.answers.answers import fit
 from predictor.base import Cost, EvidenceRequest, Gatherer, OutOfRange, Predictor
-from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.predictors import GraphModel
-from predictor.workload.backbone import LEAST_CLUSTERS, ring_plan
 from predictor.workload.schedule import Placed
 from predictor.workload.workload import Workload, fixed_end_s
+
+if TYPE_CHECKING:
+    from predictor.dpgraph.network import NetworkModel
 
 
 class Predicted:
@@ -47,6 +49,9 @@ class Predicted:
         self._measured: NetworkModel | None = None
         self._ring_s: tuple[float, ...] = ()  # times of the messages around all clusters; (): not measured
         clusters = workload.clusters
+        # Imported here because it is slow to import.
+        from predictor.workload.backbone import LEAST_CLUSTERS, ring_plan
+
         if model.measures(targets[0]) and len(clusters) >= LEAST_CLUSTERS:
             plan = ring_plan(workload.platform, clusters)
             ring = broker.gather([EvidenceRequest("exchange", targets[0], plan=plan)])[0]

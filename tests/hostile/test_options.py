@@ -48,11 +48,13 @@ COMMANDS = {
     "graph": "--app is --class S --ranks 4",
     "plan clock": f"{KERNEL} --scenario grid4x2 --no-store",
     "plan job": f"{ROOT}/tests/apps/batch/scripts/hybrid.sbatch {KERNEL} --nodes 3 --scenario grid4x8 --no-store",
+    "plan instance": f"{KERNEL} --ranks 2 --instances h3-standard-88 --no-store",
     "plan cores": MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
     "plan nodes": CHOICE,
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",
     "predict --dgemm": f"{HPL} --dgemm {REAL}/dahu/dgemm.csv",
     "predict --core-gflops": f"{HPL} --core-gflops 3",
+    "predict --against": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --against no-baseline.json",
     "predict --what-if": "--app is --class S --ranks 4 --scenario grid4x2 --what-if 2",
     "predict --what-if --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --what-if 2",
     "scale": f"{KERNEL} --scenario grid4x2 --ranks 1:2 --no-store",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from platforms.addons import is_there
 
 SIMULATE, BACKGROUND, WHAT_IF, TERMS, EVENT = "--simulate", "--background", "--what-if", "--terms", "--event"
-DGEMM, CORE_GFLOPS = "--dgemm", "--core-gflops"
+DGEMM, CORE_GFLOPS, AGAINST = "--dgemm", "--core-gflops", "--against"
 FILE = "FILE"  # stands for a first word that is no option
 
 
@@ -17,11 +17,9 @@ class Verb:
     """One word after ``gridval``: a command, or a group of further words."""
 
     purpose: str  # one line of the help
-    # Module of the Command, or ``module:NAME``; imported only when the verb is used, because imports decide how fast
-    # help comes.
+    # Module of the Command, or ``module:NAME``; imported only when the verb is used, for a quick help.
     place: str = ""
-    # Options that choose another command of the same verb, with their help, and the places of these commands by the
-    # options that choose them.
+    # Options that choose another command of the same verb, with their help, and these commands' places by options.
     choosers: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[frozenset[str], str] = field(default_factory=dict)
     verbs: Mapping[str, Verb] = field(default_factory=dict)  # of a group, or further commands below this one
@@ -32,7 +30,6 @@ def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Ver
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
-_RUN = "validation.costs.command" if is_there("validation.costs") else "validation.run"
 _PREDICT = Verb(
     "predict run times without running the targets",
     "predictor.costs.command" if is_there("predictor.costs") else "predictor.predict",
@@ -43,6 +40,7 @@ _PREDICT = Verb(
         DGEMM: "with --app hpl: predict HPL on a calibrated cluster from a FILE.csv of times of matrix products",
         CORE_GFLOPS: "the same from the speed of a core, in Gflop/s",
         SIMULATE: "with --background or --what-if: compare with simulations",
+        AGAINST: "by how much a change of a program changes its predicted time (with --fail-above: a limit)",
     },
     {
         frozenset({BACKGROUND}): "predictor.background.cli",
@@ -52,6 +50,7 @@ _PREDICT = Verb(
         frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
+        frozenset({AGAINST}): "validation.change.cli",
     },
 )
 _PLAN = {
@@ -80,6 +79,7 @@ _PLAN = {
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
+    "instance": Verb("compare cloud instances for a program: time and cost", "predictor.instances.command"),
     "job": Verb("choose time and nodes to request for a batch script", "predictor.job.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
@@ -149,7 +149,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            _RUN,
+            "validation.costs.command" if is_there("validation.costs") else "validation.run",
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),

@@ -1,0 +1,193 @@
+"""Choose a cloud instance for a program: its predicted time and cost on instances whose networks were measured.
+
+The networks are those of docs/planning/cost-and-carbon.md; nothing is simulated but the evidence of the predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from apps.errors import SimulationError
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProgramOptions
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
+from apps.programs.problem import Problem
+from apps.results.cautions import Cautions
+from apps.spec.target import Target
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.parser import any_case
+from platforms.command.request import option
+from platforms.errors import UserError
+from platforms.model.placement import block
+from platforms.prices.bill import UNKNOWN
+from platforms.prices.options import PriceOption, prices_from_request
+from platforms.prices.price import S_PER_HOUR, Prices
+from platforms.read.read import materialise
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, percent, significant
+from platforms.terminal.table import table_lines
+from predictor.answers.answers import Answer, answers_or_reasons, names
+from predictor.evidence.broker import Broker
+from predictor.instances.presets import Preset, preset, presets
+from predictor.options import problems_from_request
+from predictor.registry import PREDICTORS, help_text, predictor
+
+DEFAULT_PREDICTOR = "dpgraph:known"
+UNMEASURED = (
+    "not measured: messages inside a node, links shared by many nodes, what the program sustains of the peak speed "
+    "there (--efficiency), the watts, and so the emissions"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceRequest(ProgramOptions, SettingsOptions, PriceOption, RunnerOptions, JsonOption):
+    """A program for which an instance is chosen."""
+
+    ranks: int | None = option(None, "P", "number of ranks, one on each core of as few nodes as hold them")
+    instances: str | None = option(
+        None, "N1,N2,...", lambda _: f"the instances to compare (default: all): {', '.join(presets())}"
+    )
+    predictor: str = option(
+        DEFAULT_PREDICTOR, "NAME", f"{help_text()} (default: {DEFAULT_PREDICTOR})", parse=any_case(*PREDICTORS)
+    )
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An instance, the nodes that it takes, and the answer of the predictor."""
+
+    instance: Preset
+    nodes: int
+    answer: Answer
+    prices: Prices | None
+
+    @property
+    def time_s(self) -> float | None:
+        """Predicted time; None: there is no prediction."""
+        return None if self.answer.prediction is None else self.answer.prediction.time_s
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of the run; None: it is not known."""
+        price = None if self.prices is None else self.prices.of_name(self.instance.name)
+        if price is None or self.time_s is None:
+            return None
+        return price.of_node_hour(self.instance.cores) * self.nodes * self.time_s / S_PER_HOUR
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the offer as JSON values."""
+        price = None if self.prices is None else self.prices.of_name(self.instance.name)
+        return {
+            "instance": self.instance.name,
+            "nodes": self.nodes,
+            "ranks": self.answer.target.nranks,
+            "time_s": self.time_s,
+            "cost": self.cost,
+            "currency": None if self.prices is None else self.prices.currency,
+            "price_date": None if price is None else price.day,
+            "refused": self.answer.refusal,
+            "message_error_pct": self.instance.held_out_error_pct(),
+            "measured": self.instance.day,
+        }
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The offers for a program, the fastest first."""
+
+    problem: Problem
+    offers: Sequence[Offer]
+    cautions: Cautions
+
+    def text(self) -> str:
+        """Return a table of the offers, and what is known and unknown about them."""
+        prices = self.offers[0].prices
+        currency = [] if prices is None else [f"cost, {prices.currency}"]
+        rows = [["instance", "nodes", "time", *currency, "messages +- %", "measured"]]
+        for offer in self.offers:
+            cost = UNKNOWN if offer.cost is None else significant(offer.cost)
+            error = percent(offer.instance.held_out_error_pct())
+            cells = [offer.instance.name, str(offer.nodes), duration(offer.time_s), *([cost] if currency else [])]
+            rows.append([*cells, error, offer.instance.day])
+        first = self.offers[0].answer
+        lines = [*prose_lines(f"{self.problem} on {first.target.nranks} ranks, by {first.predictor}"), ""]
+        lines += [*table_lines(rows, left={0}), ""]
+        return "\n".join(lines + [line for said in self._sentences() for line in prose_lines(said)])
+
+    def _sentences(self) -> list[str]:
+        timed = [offer for offer in self.offers if offer.time_s is not None]
+        priced = [offer for offer in timed if offer.cost is not None]
+        prices = self.offers[0].prices
+        said = [f"fastest: {timed[0].instance.name}"] if timed else []
+        if prices is None:
+            said.append("cost unknown: no prices are given (--price prices.toml); the project has none")
+        elif priced:
+            dates = prices.dated([offer.instance.name for offer in priced])
+            best = min(priced, key=lambda offer: offer.cost or 0.0)
+            said.append(f"cheapest: {best.instance.name}, by prices {'; '.join(dates) or 'without source and date'}")
+        for offer in self.offers:
+            if prices is not None and prices.of_name(offer.instance.name) is None:
+                said.append(f"cost {UNKNOWN}: no price for {offer.instance.name}")
+            if offer.answer.refusal is not None:
+                said.append(f"{offer.instance.name}: no answer: {offer.answer.refusal}")
+        return [*said, UNMEASURED]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the offers and the cautions as JSON values."""
+        offers = [offer.to_json() for offer in self.offers]
+        return {
+            "app": self.problem.name, "class": self.problem.label, "offers": offers, "unknown": UNMEASURED,
+            "cautions": self.cautions.lines(),
+        }  # fmt: skip
+
+    @property
+    def status(self) -> int:
+        """Exit status: 2 if no instance has an answer."""
+        return 0 if any(offer.time_s is not None for offer in self.offers) else 2
+
+
+def answer(request: InstanceRequest) -> Offers:
+    """Predict a program on each instance.
+
+    Raises:
+        UserError: An option is wrong.
+        SimulationError: A run of the evidence fails on every instance.
+    """
+    if request.ranks is None or request.ranks < 1:
+        raise UserError("--ranks", "not given, or below 1", "Give the number of ranks of the program")
+    chosen = [preset(name) for name in names(request.instances or ",".join(presets()), "--instances")]
+    prices, settings, model = prices_from_request(request), settings_from_request(request), predictor(request.predictor)
+    if prices is not None and prices.strict:
+        for name in prices.by_name:
+            preset(name)
+    problems = problems_from_request(request)
+    if len(problems) != 1:
+        raise UserError("--app", f"{len(problems)} programs", "Name one, or give --program FILE")
+    said, offers = Cautions(), []
+    with runner_from_request(request, cautions=said, saying=False) as runner:
+        for instance in chosen:
+            nodes = ceil(request.ranks / instance.cores)
+            platform = materialise(instance.grid(nodes))
+            target = Target(problems[0], platform, block(platform, request.ranks, instance.cores))
+            (made,) = answers_or_reasons(model, [target], Broker.of(settings, [target], runner))
+            offers.append(Offer(instance, nodes, made, prices))
+    if all(isinstance(offer.answer.error, SimulationError) for offer in offers) and offers[0].answer.error is not None:
+        raise offers[0].answer.error
+    return Offers(problems[0], sorted(offers, key=_time), said)
+
+
+def _time(offer: Offer) -> float:
+    return float("inf") if offer.time_s is None else offer.time_s
+
+
+def _say_cautions(request: InstanceRequest, made: Offers) -> None:
+    made.cautions.say_all()
+
+
+COMMAND = Command("plan instance", InstanceRequest, answer, __doc__, after=_say_cautions, status=exit_status)
+main = COMMAND.main
