@@ -141,9 +141,11 @@ bench-steady: setup
 bench-graph: setup
 	$(PYTHON) benchmarks/graph_errors.py
 
-# Writes the tables and figures of the pages on real clusters: predictions of published and measured runs.
+# Writes the tables and figures of the pages on real clusters: predictions of published and measured runs. Their league
+# is published in the static site results/public.
 clusters: setup
 	$(PYTHON) docs/write_clusters.py
+	$(PYTHON) -m validation.report.command --public results/public --clusters docs/validation/clusters.csv
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

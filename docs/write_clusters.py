@@ -35,6 +35,7 @@ def write_pages() -> None:
         page.write_text(filled(page.read_text("utf-8"), parts), "utf-8")
     for name, drawn in {"published": published.picture(), "csd3": csd3.picture(), **league.pictures()}.items():
         (PAGES / f"{name}.svg").write_text(drawn, "utf-8")
+    (PAGES / "clusters.csv").write_text(league.table(), "utf-8")
     hpl.draw_picture(PAGES / "real-dahu.png")
 
 

@@ -175,6 +175,16 @@ def rows() -> tuple[Row, ...]:
     return tuple(sorted(found, key=lambda row: (row.cluster.lower(), row.program.lower(), order.index(row.predictor))))
 
 
+def table() -> str:
+    """Return all rows as CSV, which ``gridval report --public --clusters`` publishes."""
+    lines = ["cluster,program,predictor,error,within,cost"]
+    for row in rows():
+        within = "" if row.within is None else str(row.within).lower()
+        cost = "" if row.cost is None else f"{row.cost:.4g}"
+        lines.append(f'{row.cluster},"{row.program}",{row.predictor},{row.error:.4g},{within},{cost}')
+    return "\n".join(lines) + "\n"
+
+
 def _grouped(key: Callable[[Row], tuple[str, ...]], some: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in some:

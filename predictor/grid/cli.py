@@ -27,6 +27,8 @@ from platforms.command.request import argument, option
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file
+from platforms.prices.carbon import Site
+from platforms.prices.options import CarbonOptions, carbon_from_request
 from platforms.terminal.progress import Progress
 from platforms.wording import number_of
 from predictor.base import OutOfRange
@@ -60,7 +62,7 @@ _QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dp
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridRequest(JsonOption, ProgramOptions, SettingsOptions, RunnerOptions, DryRunOption):
+class GridRequest(JsonOption, ProgramOptions, SettingsOptions, CarbonOptions, RunnerOptions, DryRunOption):
     """Request of ``gridval plan grid``."""
 
     absent: ClassVar[Mapping[str, str]] = {
@@ -98,6 +100,21 @@ def design_from_request(request: GridRequest) -> DesignQuestion:
     return design if request.budget is None else design.with_budget(request.budget)
 
 
+def _site_from_request(request: GridRequest) -> Site | None:
+    """Return the site of --carbon; None: it is not given.
+
+    Raises:
+        UserError: It names hosts or clusters, of which a grid that is not bought yet has none.
+    """
+    carbon = carbon_from_request(request)
+    if carbon is None:
+        return None
+    if carbon.every is None or carbon.by_name:
+        problem = "grids to buy have no names of clusters"
+        raise UserError(f"--carbon {request.carbon}", problem, "Give one value or profile for the whole grid")
+    return carbon.every
+
+
 def times_for(name: str, request: DesignQuestion, settings: Settings, runner: Runner) -> Times:
     """Return the source of the programs' times on candidate grids, for a predictor by name.
 
@@ -132,7 +149,7 @@ def answer(request: GridRequest) -> Reply | int:
     for name, path in (("--write", request.write), ("--write-hostfile", request.write_hostfile)):
         if path is not None:
             check_writable(name, path)
-    design = design_from_request(request)
+    design, site = design_from_request(request), _site_from_request(request)
     settings = settings_from_request(request)
     said = Cautions()
     grids = affordable(design)
@@ -161,10 +178,10 @@ def answer(request: GridRequest) -> Reply | int:
         ((reason, _),) = search.unanswered.most_common(1)
         problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or use another --predictor"
         raise OutOfRange(f"{request.file}, {request.predictor}", problem, remedy)
-    made = as_json(design, search, grids.refused, predictor=request.predictor, cost=times.cost)
+    made = as_json(design, search, grids.refused, predictor=request.predictor, cost=times.cost, site=site)
     return Reply(
         (design, search),
-        lambda: text(design, search, grids.refused, predictor=request.predictor, cost=times.cost),
+        lambda: text(design, search, grids.refused, predictor=request.predictor, cost=times.cost, site=site),
         lambda: {**made, "cautions": runner.cautions.lines()},
         status,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from platforms.prices.carbon import Site
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
@@ -16,25 +17,32 @@ from predictor.grid.search import Evaluated, Search
 from predictor.grid.space import Refused
 
 
-def text(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
-    """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost."""
+def text(
+    request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost, site: Site | None = None
+) -> str:
+    """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost.
+
+    With a ``site`` they have the emissions of the programs, at most: all nodes at full power all the time.
+    """
     money = f" {request.currency}" if request.currency else ""
     lines = prose_lines(f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}")
     lines += [
         f"every program on all nodes of the grid, {_ranks(request)}; the sum is weighted",
         "",
-        *_table(request, search.best),
+        *_table(request, search.best, site),
     ]
     if search.with_front:
         front = f"front of price{money} against time: no other grid is faster at the same or a lower price"
         lines += ["", *prose_lines(front), ""]
-        lines += _table(request, search.front)
+        lines += _table(request, search.front, site)
     lines += ["", *folded_lines([*_refused_cautions(refused), *_cautions(search)])]
     lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, gathered in {cost.wall_s:.3g} s")
     return "\n".join(lines)
 
 
-def as_json(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> dict[str, Any]:
+def as_json(
+    request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost, site: Site | None = None
+) -> dict[str, Any]:
     """Return the results as JSON values."""
     return {
         "design": request.name,
@@ -50,13 +58,20 @@ def as_json(request: DesignQuestion, search: Search, refused: Refused, *, predic
             "grids": refused.grids,
             "ranks": {program: list(ranks) for program, ranks in refused.ranks.items()},
         },
-        "best": [_grid_to_json(request, grid) for grid in search.best],
-        "front": [_grid_to_json(request, grid) for grid in search.front] if search.with_front else None,
+        "best": [_grid_to_json(request, grid, site) for grid in search.best],
+        "front": [_grid_to_json(request, grid, site) for grid in search.front] if search.with_front else None,
         "evidence": asdict(cost),
     }
 
 
-def _grid_to_json(request: DesignQuestion, evaluated: Evaluated) -> dict[str, Any]:
+def most_carbon_g(evaluated: Evaluated, site: Site) -> float:
+    """Return the emissions of the weighted programs with all nodes at full power, one after the other, g CO2e."""
+    candidate, time_s = evaluated.candidate, evaluated.value_s
+    operational_g = site.operational_g(candidate.full_power_w * time_s, start_s=site.profile.starts_s[0], time_s=time_s)
+    return operational_g + site.embodied_g(candidate.nodes, time_s)
+
+
+def _grid_to_json(request: DesignQuestion, evaluated: Evaluated, site: Site | None) -> dict[str, Any]:
     candidate = evaluated.candidate
     return {
         "price": candidate.price,
@@ -73,6 +88,7 @@ def _grid_to_json(request: DesignQuestion, evaluated: Evaluated) -> dict[str, An
             for p, time_s in zip(request.programs, evaluated.times_s, strict=True)
         ],
         "weighted_sum_s": evaluated.value_s,
+        "most_carbon_g": None if site is None else most_carbon_g(evaluated, site),
         "flags": list(evaluated.flags),
     }
 
@@ -108,9 +124,9 @@ def _cautions(search: Search) -> list[str]:
     return lines + ([f"caution: and {hidden} more reasons for no answer (--json has them)"] if hidden > 0 else [])
 
 
-def _table(request: DesignQuestion, rows: Sequence[Evaluated]) -> list[str]:
+def _table(request: DesignQuestion, rows: Sequence[Evaluated], site: Site | None) -> list[str]:
     heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
-    cells = [[*heads, "sum s"]]
+    cells = [[*heads, "sum s", *([] if site is None else ["most g CO2e"])]]
     for row in rows:
         candidate = row.candidate
         cells.append(
@@ -118,6 +134,7 @@ def _table(request: DesignQuestion, rows: Sequence[Evaluated]) -> list[str]:
                 f"{candidate.price:.10g}", str(candidate), _network(candidate.network, len(candidate.parts)),
                 str(candidate.ranks), f"{candidate.full_power_w:.4g}",
                 *(significant(time_s) for time_s in row.times_s), significant(row.value_s),
+                *([] if site is None else [significant(most_carbon_g(row, site))]),
             ]
         )  # fmt: skip
     return table_lines(cells, left={1, 2})  # columns of words

@@ -162,9 +162,12 @@ def answer(request: InstanceRequest) -> Offers:
         raise UserError("--ranks", "not given, or below 1", "Give the number of ranks of the program")
     chosen = [preset(name) for name in names(request.instances or ",".join(presets()), "--instances")]
     prices, settings, model = prices_from_request(request), settings_from_request(request), predictor(request.predictor)
-    if prices is not None and prices.strict:
-        for name in prices.by_name:
-            preset(name)
+    if prices is not None and prices.by_place:
+        raise UserError(
+            f"--price {request.price}", "several prices without names", "Write NAME=PRICE for each instance"
+        )
+    for name in () if prices is None or not prices.strict else prices.by_name:
+        preset(name, "--price")
     problems = problems_from_request(request)
     if len(problems) != 1:
         raise UserError("--app", f"{len(problems)} programs", "Name one, or give --program FILE")
@@ -189,5 +192,8 @@ def _say_cautions(request: InstanceRequest, made: Offers) -> None:
     made.cautions.say_all()
 
 
-COMMAND = Command("plan instance", InstanceRequest, answer, __doc__, after=_say_cautions, status=exit_status)
+COMMAND = Command(
+    "plan instance", InstanceRequest, answer, __doc__, after=_say_cautions, status=exit_status,
+    first=("--program", "--app", "--class", "--size", "--ranks", "--instances", "--price", "--efficiency"),
+)  # fmt: skip
 main = COMMAND.main

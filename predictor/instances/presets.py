@@ -123,12 +123,12 @@ def presets() -> dict[str, Preset]:
     }  # fmt: skip
 
 
-def preset(name: str) -> Preset:
-    """Return an instance by its name.
+def preset(name: str, option: str = "--instances") -> Preset:
+    """Return an instance by its name, which ``option`` gives.
 
     Raises:
         UserError: There is none of this name.
     """
     if name not in presets():
-        raise UserError(f"--instances {name}", "no such instance", known_names(name, presets()))
+        raise UserError(f"{option} {name}", "no such instance", known_names(name, presets()))
     return presets()[name]

@@ -4,6 +4,7 @@ Texts are compared, not bytes: other versions of matplotlib draw the same with o
 """
 
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from clusters import hpl, league, published
 from pictures import measured
 from pictures.runs import case, open_runner
 from pictures.style import card, style, svg
+
+from validation.report.public.kept import kept_clusters
 
 PREDICTORS = DOCS / "predictors"
 LARGEST_BYTES = 100_000
@@ -158,12 +161,28 @@ def test_the_league_of_real_clusters_has_the_errors_that_other_pages_state():
     assert printed["emulated wan10", "CG"] == pytest.approx(0.006)  # measured-league.md
 
 
+def test_the_published_league_has_the_medians_of_its_page():
+    rows = kept_clusters(str(write_clusters.PAGES / "clusters.csv"), None).rows
+    page = (write_clusters.PAGES / "clusters.md").read_text()
+    lines = re.findall(r"^\| ([^|]+) \| `([^|`]+)` \| (\d+) \| ([\d.]+) % \|", page, re.MULTILINE)
+    assert len(lines) == 34
+    for cluster, predictor, count, shown in lines:
+        errors = [abs(row["error"]) for row in rows if (row["cluster"], row["predictor"]) == (cluster, predictor)]
+        assert len(errors) == int(count)
+        assert 100 * statistics.median(errors) == pytest.approx(float(shown), abs=0.051)
+
+
 @pytest.mark.slow
 def test_the_league_of_real_clusters_is_what_the_code_gives():
     page = (write_clusters.PAGES / "clusters.md").read_text()
     made, there = (
         [line for line in text.splitlines() if not line.startswith("| csd3 |")]  # a search, which rounding may turn
         for text in (write_clusters.filled(page, league.PARTS), page)
+    )
+    assert made == there, "run make clusters"
+    made, there = (
+        [line for line in text.splitlines() if not line.startswith("csd3,")]
+        for text in (league.table(), (write_clusters.PAGES / "clusters.csv").read_text())
     )
     assert made == there, "run make clusters"
     for name, drawn in league.pictures().items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from apps.errors import OptionError
 from apps.options.exit_status import exit_status
 from apps.options.machines import machine_from_request
 from platforms.command.command import Command
@@ -57,6 +58,10 @@ def answer(request: CostedRunRequest) -> int:
     question = costs_from_request(request)
     if not question.asked:
         return run(request)
+    if request.no_target:
+        raise OptionError(
+            "--no-target", "has no costs and emissions", "Use gridval predict, or drop --price and --carbon"
+        )
     for platform in asked_platforms(request) if machine_from_request(request) is None else ():
         question.check(platform)
     return run(request, partial(costed, question), CostedOutput)

@@ -265,7 +265,7 @@ def costs_table(gathered: Gathered) -> Table:
             row["predictor"],
             _evidence(note.evidence),
             amount_cell(row["evidence_node_s"]),
-            amount_cell(100 * row["evidence_share"], 3),
+            amount_cell(100 * row["evidence_share"] if known(row["evidence_share"]) else None, 3),
             time_cell(row["evidence_wall_s"]),
             time_cell(row["prediction_wall_s"]),
             time_cell(None if row["truth"] == "measurement" else row["simulation_wall_s"]),

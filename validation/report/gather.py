@@ -79,9 +79,7 @@ class Gathered:
 
     invocation: Invocation
     settings: list[Settings] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # as validation.comparison.compare.Result.to_json returns them
+    rows: list[dict[str, Any]] = field(default_factory=list)  # as Result.to_json of validation.comparison returns them
     notes: list[PredictionNote] = field(default_factory=list)
     cases: list[ReportedTarget] = field(default_factory=list)
     graphs: list[GraphNote] = field(default_factory=list)  # the first answer of a graph predictor for each program
@@ -90,6 +88,7 @@ class Gathered:
     run_cautions: list[str] = field(default_factory=list)  # about the simulations, those of the evidence included
     interrupted: str | None = None  # reason of an early end; None: the validation is complete
     kept: tuple[str, ...] = ()  # files from which the rows were read; then the rows and their notes are all there is
+    links: tuple[tuple[str, str], ...] = ()  # texts and addresses of links to other pages
 
     @property
     def results(self) -> pd.DataFrame:

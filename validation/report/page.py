@@ -41,7 +41,7 @@ def page(gathered: Gathered, *, progress: Progress) -> str:
 
 def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
     scripts = (provider.script() for provider in providers())
-    style, script = _resource("style.css"), "".join((_resource("script.js"), *scripts))
+    style, script = resource("style.css"), "".join((resource("script.js"), *scripts))
     common = {
         "style": style,
         "script": script,
@@ -52,6 +52,7 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         "glossary": GLOSSARY,
         "versions": [] if gathered.kept else version_facts(),
         "kept": gathered.kept,
+        "links": gathered.links,
         "settings": settings_facts(gathered.settings),
         "failures": errors.failures_table(gathered),
         "run_cautions": gathered.run_cautions,
@@ -107,7 +108,8 @@ def _first_picture(sections: list[Section]) -> Picture | None:
     return None
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """Return the text of a file of the templates."""
     package, folder = _TEMPLATES
     return files(package).joinpath(folder, name).read_text("utf-8")
 

@@ -43,8 +43,11 @@ options = { "network/crosstraffic" = "no" }
     power = "power = { idle_w = 55.5, full_w = 180 }\ncores = 2\n"
     path = design(FAST + power, network, CG, EP, budget=2600, clusters="most = 2\nleast = 2\nsizes = [2]")
     scenario, hosts = tmp_path / "best.toml", tmp_path / "hosts"
-    assert main([str(path), "--json", "--write", str(scenario), "--write-hostfile", str(hosts)]) == 0
+    emissions = ["--carbon", "500", "--pue", "1.2", "--embodied", "36"]
+    assert main([str(path), "--json", "--write", str(scenario), "--write-hostfile", str(hosts), *emissions]) == 0
     best = json.loads(capsys.readouterr().out)["best"][0]
+    # By hand: 720 W for the sum of the times at 500 g/kWh, and 4 nodes with 0.01 g each in a second.
+    assert best["most_carbon_g"] == pytest.approx(best["weighted_sum_s"] * (720 / 3.6e6 * 1.2 * 500 + 4 * 0.01))
     assert best["clusters"] == [{"kind": "fast", "nodes": 2, "ranks_per_node": 2}] * 2
     assert best["price"] == 2600
     assert best["full_power_w"] == 4 * 180

@@ -89,7 +89,8 @@ def test_ranks_that_fill_a_node_take_the_next_one(capsys):
     [
         ("--instances h4", "no such instance"),
         ("--ranks 0", "below 1"),
-        ("--price h4=1", "no such instance"),
+        ("--price h4=1", "--price h4: no such instance"),
+        ("--price 1,2", "prices without names"),
         ("--price nan", "not a number"),
         ("--app cg,mg", "2 programs"),
     ],
