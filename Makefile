@@ -145,7 +145,7 @@ bench-graph: setup
 # is published in the static site results/public.
 clusters: setup
 	$(PYTHON) docs/write_clusters.py
-	$(PYTHON) -m validation.report.command --public results/public --clusters docs/validation/clusters.csv
+	.venv/bin/gridval report --public results/public --clusters docs/validation/clusters.csv
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

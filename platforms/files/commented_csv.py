@@ -1,4 +1,4 @@
-"""CSV files with comment lines, which begin with #."""
+"""CSV files with comment lines, which begin with #; tables may come from files of other tools."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from platforms.addons import is_there, provided
 from platforms.errors import UserError
 from platforms.files.reading import input_text
 
+_OTHER_TOOLS = "platforms.perflogs.tables:table_of"  # an add-on
 NumberedRow: TypeAlias = tuple[int, dict[str, str]]  # the number of its last line, and its values by column
 
 
@@ -45,7 +47,8 @@ def read_table(path: str | Path, remedy: str, *, where: str) -> tuple[tuple[str,
         raise UserError(where, f"cannot be read: {err.strerror or err}", remedy) from err
     except UnicodeDecodeError as err:
         raise UserError(where, "not text in UTF-8", remedy) from err
-    return parsed_table(text, remedy, where=where)
+    other = provided(_OTHER_TOOLS)(text, where) if is_there(_OTHER_TOOLS.partition(":")[0]) else None
+    return parsed_table(text, remedy, where=where) if other is None else other
 
 
 def parsed_table(text: str, remedy: str, *, where: str) -> tuple[tuple[str, ...], list[NumberedRow]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +15,7 @@ from apps.runs.engines import run_identity
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import PlatformError, UserError, known_names
-from platforms.files.reading import input_bytes
+from platforms.files.commented_csv import read_table
 from platforms.files.spreadsheets import cell_text
 from platforms.model.placement import MAPPINGS
 
@@ -91,24 +89,16 @@ def read_measured(path: str | Path) -> MeasuredTimes:
         UserError: The file cannot be read or a line is wrong; the error names the line.
     """
     where = f"--truth {path}"
-    try:
-        with io.StringIO(input_bytes(path).decode("utf-8-sig"), newline="") as file:
-            reader = csv.DictReader(file)
-            columns = [name.strip() for name in reader.fieldnames or ()]
-            reader.fieldnames = columns
-            missing = [name for name in _NEEDED if name not in columns]
-            if not any(name in columns for name in _NAMES):
-                missing.insert(0, " or ".join(_NAMES))
-            if missing:
-                raise UserError(where, f"no column {', '.join(missing)}", "Name the columns in the first line")
-            runs: dict[_Key, list[float]] = {}
-            for row in reader:
-                key, time_s = _row(row, f"{where}, line {reader.line_num}")
-                runs.setdefault(key, []).append(time_s)
-    except OSError as err:
-        raise UserError(where, f"cannot be read: {err.strerror}", "Name a CSV file") from err
-    except (UnicodeDecodeError, csv.Error) as err:
-        raise UserError(where, f"not a CSV file: {err}", "Name a CSV file") from err
+    columns, rows = read_table(path, "Name a CSV file", where=where)
+    missing = [name for name in _NEEDED if name not in columns]
+    if not any(name in columns for name in _NAMES):
+        missing.insert(0, " or ".join(_NAMES))
+    if missing:
+        raise UserError(where, f"no column {', '.join(missing)}", "Name the columns in the first line")
+    runs: dict[_Key, list[float]] = {}
+    for line, row in rows:
+        key, time_s = _row(row, f"{where}, line {line}")
+        runs.setdefault(key, []).append(time_s)
     if not runs:
         raise UserError(where, "no times", "Give at least one row")
     return MeasuredTimes(str(path), {key: statistics.median(times) for key, times in runs.items()})

@@ -20,7 +20,11 @@ from validation.few_terms.columns import KEYS
 class FewTermsRequest(WideOption, JsonOption):
     """Request of ``gridval series measured --terms``."""
 
-    runs: str = argument("RUNS.csv", "measured runs, a row per case: app, nodes, time_s, and more")
+    runs: str = argument(
+        "RUNS",
+        "measured runs: a CSV file with a row per case, app, nodes, time_s and more; or a performance log or report of "
+        "ReFrame, a Caliper profile, an Extra-P experiment (docs/programs/performance-logs.md)",
+    )
     series: str = option("app", "COLUMNS", "columns that distinguish series (default: %(default)s)")
     evidence: str = option("", "LIST", "numbers of nodes that are evidence (default: of each series the smaller half)")
     nodes: str = option("", "LIST", "further numbers of nodes to predict, without a row (default: none)")
@@ -34,6 +38,7 @@ class FewTermsRequest(WideOption, JsonOption):
     )
     out: str | None = option(None, "FILE.csv", "write a row per prediction there")
     picture: str | None = option(None, "FILE", "draw the times there (.png, .svg, .pdf)")
+    write_extrap: str | None = option(None, "FILE.json", "write the measured runs there as an experiment of Extra-P")
 
 
 def _numbers(name: str, text: str) -> list[int]:
@@ -50,15 +55,25 @@ def _answer(request: FewTermsRequest) -> Reply:
         check_writable("--out", request.out)
     if request.picture is not None:
         check_picture("--picture", request.picture)
+    if request.write_extrap is not None:
+        check_writable("--write-extrap", request.write_extrap)
     evidence, further = _numbers("--evidence", request.evidence), _numbers("--nodes", request.nodes)
     columns = tuple(word.strip() for word in request.series.split(",") if word.strip())
     # Imported here because they are slow to import.
+    from platforms.perflogs.extrap_files import experiment_text
     from validation.few_terms.judge import judged
     from validation.few_terms.picture import series_figure
     from validation.few_terms.report import as_json, as_rows, as_text
     from validation.few_terms.table import read_table, renamed
 
     table = read_table(request.runs, columns, renamed(request.columns), request.allreduces)
+    if request.write_extrap is not None:
+        runs = [
+            ("->".join(name) or "program", {"nodes": run.nodes, "ranks": run.ranks}, [run.time_s])
+            for name, series in table.series.items()
+            for run in series
+        ]
+        write_text("--write-extrap", request.write_extrap, experiment_text(runs))
     outcome = judged(table, evidence, further)
     if not outcome.judged:
         name, reason = outcome.refused[0]

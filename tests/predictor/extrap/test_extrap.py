@@ -16,6 +16,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
+from platforms.perflogs.extrap_files import experiment_text
 from predictor.answers.answers import predict
 from predictor.base import Cost, OutOfRange
 from predictor.evidence.broker import Broker
@@ -246,3 +247,21 @@ def test_extra_ps_own_command_says_the_same(tmp_path):
         [extrap, *command.split(), "--disable-progress"], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout
     assert process.model(ranks, times_s, 48, negative_exponents=True).function == said.strip()
+
+
+@needs_extra_p
+def test_extra_p_opens_an_experiment_that_is_written_for_it(tmp_path):
+    times_s = {(nodes, 4 * nodes): [3.0 / nodes, 3.1 / nodes] for nodes in (1, 2, 4, 8, 16)}
+    path = tmp_path / "experiment.json"
+    path.write_text(experiment_text([("heat", {"nodes": n, "ranks": p}, values) for (n, p), values in times_s.items()]))
+    code = """
+import sys
+from extrap.fileio.file_reader.json_file_reader import JsonFileReader
+experiment = JsonFileReader().read_experiment(sys.argv[1])
+(measured,) = experiment.measurements.values()
+print(*experiment.parameters, len(experiment.coordinates), *[one.mean for one in measured])
+"""
+    done = subprocess.run([process.python(), "-c", code, str(path)], capture_output=True, text=True, check=True)
+    words = done.stdout.split()
+    assert words[:3] == ["nodes", "ranks", "5"]
+    assert [float(word) for word in words[3:]] == pytest.approx([sum(values) / 2 for values in times_s.values()])
