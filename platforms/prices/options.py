@@ -80,7 +80,7 @@ class CostQuestion:
         return self.prices is not None or self.carbon is not None
 
     def check(self, platform: Platform) -> None:
-        """Check that prices and sites name hosts and clusters of the platform.
+        """Check that prices and sites name hosts and clusters of the platform, and have values for the start.
 
         Raises:
             UserError: They do not.
@@ -89,6 +89,8 @@ class CostQuestion:
             self.prices.check(platform, "--price")
         if self.carbon is not None:
             self.carbon.check(platform, "--carbon")
+            for site in self.carbon.sites:
+                site.profile.check(self.start_s, self.start_s, "--carbon")
 
 
 def prices_from_request(request: PriceOption) -> Prices | None:

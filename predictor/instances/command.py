@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from statistics import fmean
 from typing import Any
 
 from apps.errors import SimulationError
@@ -91,7 +92,9 @@ class Offer:
             "currency": None if self.prices is None else self.prices.currency,
             "price_date": None if price is None else price.day,
             "refused": self.answer.refusal,
-            "message_error_pct": self.instance.held_out_error_pct(),
+            "message_error_pct": fmean(self.instance.held_out_errors_pct()),
+            "largest_message_error_pct": max(self.instance.held_out_errors_pct()),
+            "messages_compared": len(self.instance.held_out),
             "measured": self.instance.day,
         }
 
@@ -111,7 +114,7 @@ class Offers:
         rows = [["instance", "nodes", "time", *currency, "messages +- %", "measured"]]
         for offer in self.offers:
             cost = UNKNOWN if offer.cost is None else significant(offer.cost)
-            error = percent(offer.instance.held_out_error_pct())
+            error = percent(fmean(offer.instance.held_out_errors_pct()))
             cells = [offer.instance.name, str(offer.nodes), duration(offer.time_s), *([cost] if currency else [])]
             rows.append([*cells, error, offer.instance.day])
         first = self.offers[0].answer

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
 
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import read_checked
@@ -79,9 +78,9 @@ class Preset:
         segment = [one for one in self.segments if one.from_bytes <= size_bytes][-1]
         return segment.latency_s + size_bytes / segment.bandwidth_Bps
 
-    def held_out_error_pct(self) -> float:
-        """Return the mean absolute error of messages that the preset does not rest on."""
-        return fmean(100 * abs(self.message_s(one.size_bytes) / one.time_s - 1) for one in self.held_out)
+    def held_out_errors_pct(self) -> list[float]:
+        """Return the absolute errors of the messages that the preset does not rest on."""
+        return [100 * abs(self.message_s(one.size_bytes) / one.time_s - 1) for one in self.held_out]
 
     def grid(self, nodes: int) -> Grid:
         """Return a cluster of these instances.
