@@ -1,4 +1,4 @@
-"""Twenty questions of a newcomer: each is answered at most two clicks from the landing page, below a heading."""
+"""Questions of a newcomer: each is answered at most two clicks from the landing page, below a heading."""
 
 import re
 from pathlib import Path
@@ -18,6 +18,7 @@ ANSWERS = {  # question: the page, and words that stand on it
     "Can I install it without root?": ("installation.md", "root"),
     "Why is a prediction wrong?": ("validation/regimes.md", "share"),
     "Which predictor should I use?": ("predictors/index.md", "Which one?"),
+    "Why not simulate the run?": ("predictors/index.md", "Why not simulate?"),
     "How sure is a prediction?": ("validation/intervals.md", "90 %"),
     "Can I predict more ranks than I can run?": ("validation/extrapolation.md", "ranks"),
     "Which time do I request from Slurm?": ("planning/jobs.md", "--time"),
