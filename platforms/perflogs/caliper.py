@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -105,3 +106,29 @@ def _row(records: Sequence[tuple[Sequence[str], Mapping[str, Any]]], globals_: M
 
 def _count(globals_: Mapping[str, Any], names: Sequence[str]) -> int | None:
     return next((int(float(globals_[name])) for name in names if globals_.get(name)), None)
+
+
+def profile_text(app: str, nodes: int, ranks: int, time_s: float, parts_s: Mapping[str, float]) -> str:
+    """Return a run as a profile of the form json-split, which hatchet and thicket open (``Thicket.from_caliper``).
+
+    Args:
+        app: The program, the region of which all others are parts.
+        nodes: Number of nodes.
+        ranks: Number of ranks.
+        time_s: Time of the run, s.
+        parts_s: Times of its parts, s; what is left is the program's own.
+    """
+    own = {app: time_s - sum(parts_s.values()), **parts_s}
+    columns = ["Avg time/rank", "time", "Node order", "path"]
+    content = {
+        "data": [[value, value, place, place] for place, value in enumerate(own.values())],
+        "columns": columns,
+        "column_metadata": [{"is_value": name != "path"} for name in columns],
+        "nodes": [
+            {"label": name, "column": "path", **({"parent": 0} if place else {})} for place, name in enumerate(own)
+        ],
+        "application": app,
+        "jobsize": str(ranks),
+        "numhosts": str(nodes),
+    }
+    return json.dumps(content, indent=1) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
@@ -12,8 +13,13 @@ from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_picture, check_writable, write_picture, write_text
+from platforms.files.writing import check_picture, check_writable, usable_folder, write_picture, write_text
+from platforms.perflogs.caliper import profile_text
+from platforms.perflogs.extrap_files import experiment_text
 from validation.few_terms.columns import KEYS
+
+if TYPE_CHECKING:
+    from validation.few_terms.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +45,9 @@ class FewTermsRequest(WideOption, JsonOption):
     out: str | None = option(None, "FILE.csv", "write a row per prediction there")
     picture: str | None = option(None, "FILE", "draw the times there (.png, .svg, .pdf)")
     write_extrap: str | None = option(None, "FILE.json", "write the measured runs there as an experiment of Extra-P")
+    write_caliper: str | None = option(
+        None, "DIR", "write a Caliper profile of each measured run there, which hatchet and thicket open"
+    )
 
 
 def _numbers(name: str, text: str) -> list[int]:
@@ -48,6 +57,19 @@ def _numbers(name: str, text: str) -> list[int]:
             raise UserError(f"{name} {text}", f"{word!r} is no number of nodes", "Write for example 1,2,4")
         numbers.append(int(word))
     return numbers
+
+
+def _written(request: FewTermsRequest, table: Table) -> None:
+    """Write the runs for other tools."""
+    runs = [("->".join(name) or "program", run) for name, series in table.series.items() for run in series]
+    if request.write_extrap is not None:
+        points = [(name, {"nodes": run.nodes, "ranks": run.ranks}, [run.time_s]) for name, run in runs]
+        write_text("--write-extrap", request.write_extrap, experiment_text(points))
+    if request.write_caliper is not None:
+        folder = usable_folder("--write-caliper", request.write_caliper)
+        for number, (name, run) in enumerate(runs, 1):
+            text = profile_text(name, run.nodes, run.ranks, run.time_s, run.parts_s)
+            write_text("--write-caliper", str(folder / f"run-{number:04}.json"), text)
 
 
 def _answer(request: FewTermsRequest) -> Reply:
@@ -60,20 +82,13 @@ def _answer(request: FewTermsRequest) -> Reply:
     evidence, further = _numbers("--evidence", request.evidence), _numbers("--nodes", request.nodes)
     columns = tuple(word.strip() for word in request.series.split(",") if word.strip())
     # Imported here because they are slow to import.
-    from platforms.perflogs.extrap_files import experiment_text
     from validation.few_terms.judge import judged
     from validation.few_terms.picture import series_figure
     from validation.few_terms.report import as_json, as_rows, as_text
     from validation.few_terms.table import read_table, renamed
 
     table = read_table(request.runs, columns, renamed(request.columns), request.allreduces)
-    if request.write_extrap is not None:
-        runs = [
-            ("->".join(name) or "program", {"nodes": run.nodes, "ranks": run.ranks}, [run.time_s])
-            for name, series in table.series.items()
-            for run in series
-        ]
-        write_text("--write-extrap", request.write_extrap, experiment_text(runs))
+    _written(request, table)
     outcome = judged(table, evidence, further)
     if not outcome.judged:
         name, reason = outcome.refused[0]

@@ -143,3 +143,19 @@ def test_measured_runs_are_predicted_from_a_log_and_written_for_extra_p(tmp_path
     ))  # fmt: skip
     columns, again = read_table(out, "", where="file")
     assert columns == ("app", "nodes", "ranks", "time_s") and len(again) == 3
+
+
+def test_profiles_that_are_written_for_thicket_are_read_again(tmp_path):
+    runs = tmp_path / "runs.csv"
+    runs.write_text("app,nodes,ranks,time_s,part_solve_s\nheat,1,4,3.0,2.0\nheat,2,8,1.75,1.25\nheat,4,16,1,0.5\n")
+    folder = tmp_path / "profiles"
+    assert main([str(runs), "--evidence", "1,2", "--write-caliper", str(folder)]) == 0
+    made = [rows(file.read_text())[0] for file in sorted(folder.iterdir())]
+    assert [(row["app"], row["nodes"], row["ranks"], row["time_s"], row["part_solve_s"]) for row in made] == [
+        ("heat", "1", "4", "3.0", "2.0"),
+        ("heat", "2", "8", "1.75", "1.25"),
+        ("heat", "4", "16", "1.0", "0.5"),
+    ]
+    # What thicket's reader (hatchet 2026.2) needs beside the values.
+    content = json.loads((folder / "run-0001.json").read_text())
+    assert {"time", "Node order", "path"} <= set(content["columns"]) and content["jobsize"] == "4"
