@@ -16,7 +16,8 @@ def commands_with_settings():
 
 
 TIMING = [command for command, programs in commands_with_settings() if programs]
-KERNELS_ALONE = [command for command, programs in commands_with_settings() if not programs]
+IN_FILES = ("series workload",)  # their files name programs
+KERNELS_ALONE = [command for command, programs in commands_with_settings() if not programs and command not in IN_FILES]
 
 
 def named(commands):
