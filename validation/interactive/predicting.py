@@ -15,6 +15,7 @@ from platforms.command.common import JsonOption
 from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request, platform_from_request
+from platforms.prices.options import CostOptions
 from predictor.answers import answers
 from predictor.base import Prediction
 from predictor.defaults.choice import best_answer
@@ -25,7 +26,7 @@ from predictor.predict import PredictRequest
 from validation.interactive.asking import OF_MACHINES, PathLike, asked, check_options, keys_of
 
 # What the command prints and writes, and what is recorded or measured elsewhere, which the function does not have.
-_REFUSED = keys_of(RecordingOptions, DryRunOption, JsonOption) | {"write_hostfile", *OF_MACHINES}
+_REFUSED = keys_of(RecordingOptions, DryRunOption, JsonOption, CostOptions) | {"write_hostfile", *OF_MACHINES}
 
 
 def predict(

@@ -14,6 +14,7 @@ from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.model.placement import RanksPerHost
+from platforms.prices.options import CostOptions
 from predictor.options import predictors_by_target, problems_from_request
 from validation.comparison.compare import COLUMNS, Failure
 from validation.comparison.truth import read_measured
@@ -25,11 +26,8 @@ from validation.report.option import ReportOption
 from validation.run import RunRequest, series_from_request
 
 # What the command prints and writes, and measured runs, which the function does not have.
-_REFUSED = keys_of(TimelineOption, OutOption, WideOption, ReportOption, DryRunOption, FailAboveOption, JsonOption) | {
-    "energy",
-    "no_target",
-    *OF_MACHINES,
-}
+_OUTPUT = keys_of(TimelineOption, OutOption, WideOption, ReportOption, DryRunOption, FailAboveOption, JsonOption)
+_REFUSED = _OUTPUT | keys_of(CostOptions) | {"energy", "no_target", *OF_MACHINES}
 
 
 def run(

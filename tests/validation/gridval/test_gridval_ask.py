@@ -185,7 +185,8 @@ def test_every_option_of_the_verb_is_taken_by_its_name_or_refused(verb, module, 
             refused.append(key)
         else:
             assert getattr(made[-1], key) == ((value,) if field.repeated else value)
-    output = {"dry_run", "json", "machine", "repeats"}
+    costs = {"price", "carbon", "pue", "embodied", "start", "start_within"}
+    output = {"dry_run", "json", "machine", "repeats", *costs}
     if verb == "run":
         assert {*refused} == {*output, "energy", "fail_above", "no_target", "out", "report", "timeline", "wide"}
     else:
