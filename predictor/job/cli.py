@@ -19,6 +19,7 @@ from platforms.command.command import Command
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_whole
 from platforms.options import platform_from_request
+from platforms.prices.options import costs_from_request
 from platforms.terminal.progress import doing
 from predictor.job.measured import measured_size, read_runs
 from predictor.job.plan import Plan
@@ -70,7 +71,7 @@ def _check_target(job: str, target: str) -> None:
 def _from_measured(request: JobRequest, script: Script) -> Plan:
     """Plan from measured times."""
     assert request.measured is not None
-    for name in ("platform", "scenario", "machine", "app", "program", "predictor"):
+    for name in ("platform", "scenario", "machine", "app", "program", "predictor", "price", "carbon"):
         if getattr(request, name):
             raise UserError(f"--{name}", "does not go with --measured", "Measured times need none: drop one")
     risk = request.risk / 100
@@ -84,13 +85,16 @@ def _predicted(request: JobRequest, script: Script) -> Plan:
     launches_of(script, request)  # raises its error before anything runs
     if request.predictor is not None and "," in request.predictor:
         raise UserError(f"--predictor {request.predictor}", "several predictors", "Name one")
+    costs = costs_from_request(request)
     machine = machine_from_request(request)
     settings = settings_from_request(request, machine, request.repeats)
     said = Cautions()
     with doing("reading the platform"):
         platform = machines_platform(request, machine) if machine is not None else platform_from_request(request)
+    if costs.asked:
+        costs.check(platform)
     with runner_from_request(request, cautions=said, saying=False) as runner:
-        forecaster = Forecaster(request, settings, platform, runner, machine is not None)
+        forecaster = Forecaster(request, settings, platform, runner, machine is not None, costs)
         room = forecaster.room(script.asked.cpus_per_task or 1)
         plan = _plan(request, script, lambda nodes, sized: forecaster.size(sized, nodes), len(platform.hosts), room)
         made = replace(plan, unknown=(*plan.unknown, *forecaster.notes))

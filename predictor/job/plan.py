@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from apps.batch.durations import UNLIMITED, limit_text, rounded_up_s
 from apps.batch.headers import NAMES
 from apps.batch.script import Script
 from platforms.errors import printable
+from platforms.prices.bill import UNKNOWN
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, interval_text, significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.job.request import JobRequest
+from predictor.job.request import COST, TIME, JobRequest
 from predictor.job.sizes import Size, StepTime
 
 _MOST_DIFFERENCES = 200  # lines
@@ -101,7 +102,11 @@ class Plan:
         return [f"Steps on {number_of(self.shown.nodes, 'node')}", *table_lines(rows, left={1, 7})]
 
     def _size_table(self) -> list[str]:
-        rows = [["nodes", "time", "90 % interval", f"{self.request.risk:g} % below", "node-hours", ""]]
+        bills = [size.bill for size in self.sizes if size.bill is not None]
+        costs = [("cost", next(iter(bills)).currency or "")] if bills and self.request.price is not None else []
+        emits = [("emissions", "g CO2e")] if bills and self.request.carbon is not None else []
+        more = [f"{name}, {unit}" for name, unit in (*costs, *emits)]
+        rows = [["nodes", "time", "90 % interval", f"{self.request.risk:g} % below", "node-hours", *more, ""]]
         for size in self.sizes:
             least = "" if size.complete else "> "
             marks = ["chosen"] if size is self.chosen else []
@@ -111,10 +116,11 @@ class Plan:
                     str(size.nodes), "unknown" if size.time_s is None else least + duration(size.time_s),
                     _range(size.time_s, size.low_s, size.high_s),
                     "-" if size.below_s is None else duration(size.below_s), significant(size.node_hours),
-                    ", ".join(marks),
+                    *([_known(size.bill and size.bill.cost)] if costs else []),
+                    *([_known(size.bill and size.bill.carbon_g)] if emits else []), ", ".join(marks),
                 ]
             )  # fmt: skip
-        return ["The job", *table_lines(rows, left={5})]
+        return ["The job", *table_lines(rows, left={5 + len(more)})]
 
     def _sentences(self) -> Iterator[str]:
         chosen, risk = self.chosen, f"{self.request.risk:g} %"
@@ -123,13 +129,15 @@ class Plan:
                 "the computation of all ranks together grows with their number, so that more nodes do more work: only "
                 "the number that the script requests is advised"
             )
-        if chosen is None and self.shown.complete:
+        if chosen is None and self.request.objective == COST and self.shown.complete:
+            yield "no nodes are advised: the cost is not known"
+        elif chosen is None and self.shown.complete:
             yield "name that number among --nodes too"
         elif chosen is None:
             yield "no nodes and no time are advised: not every step has a predicted time"
         else:
             why = f"cheapest within {self.request.slack:g} % of the fastest"
-            why = why if self.request.objective != "time" else "fastest"
+            why = why if self.request.objective != TIME else "fastest"
             compared = ", ".join(str(size.nodes) for size in self.sizes)
             why = "as the script does" if self.growing else f"the {why}, of {compared}"
             yield f"request {number_of(chosen.nodes, 'node')}: {why}"
@@ -144,6 +152,8 @@ class Plan:
         asked_s = self.script.asked.time_s
         if chosen is not None and asked_s is not None and chosen.below_s is not None and asked_s < chosen.below_s:
             yield f"the time that the script requests, {duration(asked_s)}, is shorter: runs may be ended by it"
+        if self.shown.bill is not None:
+            yield from self.shown.bill.lines(most=False)
         for step in self.shown.steps:
             if step.time_s is None:
                 yield f"line {step.line} has no time: {step.reason}" if step.line else f"no time: {step.reason}"
@@ -197,7 +207,17 @@ def _range(time_s: float | None, low_s: float | None, high_s: float | None) -> s
 
 
 def _step_json(step: StepTime) -> dict[str, Any]:
-    return {key: printable(value) if isinstance(value, str) else value for key, value in asdict(step).items()}
+    left_out = ("hosts", "energies_j", "no_energy")
+    values = asdict(replace(step, energies_j=None))
+    return {
+        key: printable(value) if isinstance(value, str) else value
+        for key, value in values.items()
+        if key not in left_out
+    }
+
+
+def _known(value: float | None) -> str:
+    return UNKNOWN if value is None else significant(value)
 
 
 def _size_json(size: Size) -> dict[str, Any]:
@@ -209,5 +229,6 @@ def _size_json(size: Size) -> dict[str, Any]:
         "below_s": size.below_s,
         "node_hours": size.node_hours,
         "complete": size.complete,
+        "bill": None if size.bill is None else size.bill.to_json(),
         "steps": [_step_json(step) for step in size.steps],
     }

@@ -12,10 +12,11 @@ from platforms.command.common import JsonOption
 from platforms.command.request import argument, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions
+from platforms.prices.options import CostOptions
 from predictor.defaults.choice import BEST_TEXT
 from predictor.options import PredictorOption
 
-NODE_HOURS, TIME = "node-hours", "time"
+NODE_HOURS, TIME, COST = "node-hours", "time", "cost"
 _LEAST_RISK, _MOST_RISK = 50.0, 99.0
 
 
@@ -26,6 +27,7 @@ class JobRequest(
     PredictorOption,
     PlacementOptions,
     RunnerOptions,
+    CostOptions,
     JsonOption,
 ):
     """A batch script to plan."""
@@ -48,7 +50,10 @@ class JobRequest(
     )
     slack: float = option(10.0, "PERCENT", "how much slower than the fastest the cheapest may be (default: 10)")
     objective: str = option(
-        NODE_HOURS, "", "what the chosen number of nodes has least of (default: node-hours)", choices=(NODE_HOURS, TIME)
+        NODE_HOURS,
+        "",
+        "what the chosen number of nodes has least of (default: node-hours); cost needs --price",
+        choices=(NODE_HOURS, TIME, COST),
     )
     measured: str | None = option(
         None,
@@ -71,5 +76,7 @@ def check(request: JobRequest) -> None:
         raise UserError(f"--risk {request.risk:g}", f"not between {_LEAST_RISK:g} and {_MOST_RISK:g}", "Give 95")
     if request.spread is not None and not 0 <= request.spread <= 100:
         raise UserError(f"--spread {request.spread:g}", "not between 0 and 100 %", "Give for example 5")
+    if request.objective == COST and request.price is None:
+        raise UserError("--objective cost", "needs prices", "Give --price")
     if not 0 <= request.slack <= 1000:
         raise UserError(f"--slack {request.slack:g}", "not between 0 and 1000 %", "Give for example 10")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from predictor.job.request import TIME
+from platforms.prices.bill import Bill
+from predictor.job.request import COST, TIME
 
 _HOUR_S = 3600.0
 
@@ -26,6 +27,9 @@ class StepTime:
     predictor: str | None = None
     reason: str | None = None  # why a value is None
     work_s: float | None = None  # computation of all ranks together
+    hosts: tuple[str, ...] = ()
+    energies_j: Mapping[str, float] | None = None  # of each of them, of one run
+    no_energy: str | None = None  # why there are none
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Size:
     high_s: float | None
     below_s: float | None
     complete: bool = True  # all steps have a time; otherwise it is a lower bound
+    bill: Bill | None = None  # of the job; None: not asked for, or not complete
 
     @property
     def node_hours(self) -> float | None:
@@ -94,7 +99,8 @@ def grows(sizes: Sequence[Size]) -> bool:
 def chosen(sizes: Sequence[Size], objective: str, slack_percent: float) -> Size | None:
     """Return the size to request; None: no size has a complete time.
 
-    With node-hours it is the cheapest among those at most ``slack_percent`` slower than the fastest.
+    With node-hours or cost it is the cheapest among those at most ``slack_percent`` slower than the fastest.  A size of
+    unknown cost is none of them.
     """
     timed = [(size.time_s, size) for size in sizes if size.complete and size.time_s is not None]
     if not timed:
@@ -103,4 +109,7 @@ def chosen(sizes: Sequence[Size], objective: str, slack_percent: float) -> Size 
     if objective == TIME:
         return min((size for time_s, size in timed if time_s == fastest_s), key=lambda size: size.nodes)
     near = [size for time_s, size in timed if time_s <= fastest_s * (1 + slack_percent / 100)]
+    if objective == COST:
+        costs = [(size.bill.cost, size) for size in near if size.bill is not None and size.bill.cost is not None]
+        return min(costs, key=lambda pair: (pair[0], pair[1].nodes))[1] if costs else None
     return min(near, key=lambda size: (size.node_hours or 0.0, size.nodes))

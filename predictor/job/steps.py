@@ -18,7 +18,10 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.platform import Platform
 from platforms.options import placement_from_request
+from platforms.prices.bill import Bill, bill
+from platforms.prices.options import CostQuestion
 from predictor.answers.answers import Answer, predict
+from predictor.costs.bills import host_energies
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
 from predictor.job.request import JobRequest
@@ -36,13 +39,31 @@ class Forecaster:
     platform: Platform
     runner: Runner
     on_machine: bool
+    costs: CostQuestion
     notes: list[str] = field(default_factory=list)  # on steps
     _answers: dict[tuple[Problem, int, int], Answer] = field(default_factory=dict)
 
     def size(self, script: Script, nodes: int) -> Size:
         """Return the job that a script describes, on its number of nodes."""
         launches = launches_of(script, self.request)
-        return size_of(nodes, [[self._step(launch, nodes) for launch in group] for group in groups(launches)])
+        made = size_of(nodes, [[self._step(launch, nodes) for launch in group] for group in groups(launches)])
+        return replace(made, bill=self._bill(made)) if self.costs.asked and made.complete else made
+
+    def _bill(self, size: Size) -> Bill:
+        """Return the bill of a job: all its nodes for all its time, and the energy of its steps on their hosts."""
+        assert size.time_s is not None
+        used = dict.fromkeys(host for step in size.steps for host in step.hosts)
+        others = [host.name for host in self.platform.hosts if host.name not in used]
+        hosts = [*used, *others[: max(size.nodes - len(used), 0)]]
+        energies_j: dict[str, float] | None = dict.fromkeys(hosts, 0.0)
+        for step in size.steps:
+            if step.energies_j is None:
+                energies_j = None
+                break
+            for host, energy_j in step.energies_j.items():
+                energies_j[host] += energy_j * step.times
+        why = next((step.no_energy for step in size.steps if step.energies_j is None), None)
+        return bill(self.costs, self.platform, hosts, time_s=size.time_s, energies_j=energies_j, no_energy=why)
 
     def _step(self, launch: Launch, nodes: int) -> StepTime:
         command = " ".join(filter(None, (launch.launcher, launch.program, *launch.arguments)))
@@ -84,6 +105,9 @@ class Forecaster:
             predictor=answer.predictor,
             reason=prediction.no_interval,
             work_s=None if compute_s is None else compute_s * answer.target.nranks,
+            hosts=tuple(dict.fromkeys(answer.target.placement)),
+            energies_j=host_energies(prediction, answer.target),
+            no_energy=prediction.energy_basis,
         )
 
     def _problem(self, launch: Launch) -> Problem | str:

@@ -157,3 +157,24 @@ def test_wrong_options_end_in_one_line(job: Path, capsys: pytest.CaptureFixture[
 
 def test_a_median_needs_no_spread() -> None:
     assert spread_factor(0.5, 30.0) == 1.0
+
+
+def test_a_job_costs_its_nodes_for_its_time_and_emits_by_the_energy_of_its_steps(job: Path) -> None:
+    # A node of c1 costs 2 euro an hour, others 1; ranks go to the clusters in turn.
+    prices = "c1=2,c2=1,c3=1,c4=1"
+    plan = COMMAND.ask(job=str(job), nodes="2,4", price=prices, carbon="360", objective="cost", slack=1000.0, **KERNEL)
+    for size in plan.sizes:
+        rate = 3.0 if size.nodes == 2 else 5.0
+        assert size.bill.cost == pytest.approx(rate * size.time_s / 3600, rel=1e-12)
+        prediction = PREDICT.ask(ranks=size.nodes, **KERNEL).answers[0].answer.prediction
+        # 360 g per kWh are 1e-4 g per joule.
+        assert size.bill.carbon_g == pytest.approx(1e-4 * prediction.energy_j, rel=1e-9)
+    assert plan.chosen is min(plan.sizes, key=lambda size: size.bill.cost)
+    assert "emissions" in plan.text() and plan.to_json()["sizes"][0]["bill"]["currency"] == "EUR"
+
+
+def test_a_cost_that_is_not_known_is_not_the_least(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = COMMAND.ask(job=str(job), nodes="2,4", price="c1=2,c2=1", objective="cost", slack=1000.0, **KERNEL)
+    assert plan.chosen.nodes == 2 and "unknown" in plan.text()
+    assert main(words(job, "--objective", "cost")) == 2
+    assert "--objective cost: needs prices" in capsys.readouterr().err
