@@ -1,7 +1,8 @@
 """Measure the share of this machine's peak speed that the kernels sustain.
 
 Peak is the speed of a double-precision matrix product by numpy on one thread; each kernel does its arithmetic on one
-rank.  The shares are kept in the cache folder, for ``--efficiency measured``.
+rank.  The shares are kept in the cache folder, for ``--efficiency measured``.  With ``--memory`` the bandwidth of the
+memory is measured.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from apps.programs.problem import Problem, problem, shortened
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.command.command import Command
-from platforms.command.request import Request
+from apps.stream.measure import memory_of_this_computer
+from platforms.command.command import Command, Reply
+from platforms.command.request import Request, option
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.table import table_lines
 
 _RUNS = 3
 _PRESET = "A"  # larger than present caches; the reference shares are of this class too
@@ -58,8 +62,42 @@ def kernel_flops(kernel_name: str) -> float:
 class SpeedRequest(Request):
     """Request of ``gridval program speed``."""
 
+    memory: bool = option(
+        False,
+        help="instead of the kernels measure the memory bandwidth, by STREAM's triad on one to all cores, for gridval "
+        "plan cores --memory; run it on a node of the cluster",
+    )
 
-def _run(_: SpeedRequest) -> int:
+
+def _memory() -> Reply:
+    """Return the memory bandwidth of this computer."""
+    measured, caches = memory_of_this_computer()
+    whole = measured[-1]
+    array_bytes = 8 * whole.elements * whole.processes
+    rows = [["processes", "GB/s"], *([str(one.processes), f"{one.bandwidth_Bps / 1e9:.4g}"] for one in measured)]
+    said = [
+        *table_lines(rows),
+        "",
+        *prose_lines(
+            f"STREAM's triad, the best of {len(whole.times_s)} repeats, arrays of {array_bytes / 1e9:.3g} GB"
+            + (f", {array_bytes / caches:.2g} times the last caches" if caches else "")
+        ),
+    ]
+    if array_bytes < 4 * caches:
+        said.append("caution: less than 4 times the caches, which the free memory does not allow: it may be too high")
+    said.append(f"gridval plan cores --memory {whole.bandwidth_Bps / 1e9:.4g}")
+    value = {
+        "processes": [one.processes for one in measured],
+        "bandwidth_Bps": [one.bandwidth_Bps for one in measured],
+        "array_bytes": array_bytes,
+        "cache_bytes": caches,
+    }
+    return Reply(value, lambda: "\n".join(said), lambda: value)
+
+
+def _run(request: SpeedRequest) -> int | Reply:
+    if request.memory:
+        return _memory()
     peak = dgemm_flops()
     print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
     shares = {}
