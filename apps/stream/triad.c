@@ -60,9 +60,10 @@ static double slowest_s(const Shared *shared, int processes)
 static int work(Shared *shared, int process, int processes, size_t elements, int repeats)
 {
   stay_on(process);
-  double *a = malloc(elements * sizeof *a), *b = malloc(elements * sizeof *b), *c = malloc(elements * sizeof *c);
-  if (a == NULL || b == NULL || c == NULL)
-    _exit(3); /* the others wait for ever: the parent ends them */
+  double *a = malloc(3 * elements * sizeof *a);
+  if (!a)
+    return 3; /* the others wait at the barrier: the parent ends them */
+  double *b = a + elements, *c = b + elements;
   for (size_t i = 0; i < elements; i++) {
     a[i] = 0;
     b[i] = 2;
