@@ -36,7 +36,8 @@ def rows_of_split(content: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, A
     place = columns.index("path") if "path" in columns else columns.index("annotation")
     records = []
     for values in content["data"]:
-        node, path = values[place], []
+        node = values[place]
+        path: list[str] = []
         while node is not None:
             path.insert(0, str(nodes[node]["label"]))
             if len(path) > 1000:

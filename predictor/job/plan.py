@@ -116,8 +116,8 @@ class Plan:
                     str(size.nodes), "unknown" if size.time_s is None else least + duration(size.time_s),
                     _range(size.time_s, size.low_s, size.high_s),
                     "-" if size.below_s is None else duration(size.below_s), significant(size.node_hours),
-                    *([_known(size.bill and size.bill.cost)] if costs else []),
-                    *([_known(size.bill and size.bill.carbon_g)] if emits else []), ", ".join(marks),
+                    *([_known(size.bill.cost if size.bill else None)] if costs else []),
+                    *([_known(size.bill.carbon_g if size.bill else None)] if emits else []), ", ".join(marks),
                 ]
             )  # fmt: skip
         return ["The job", *table_lines(rows, left={5 + len(more)})]

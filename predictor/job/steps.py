@@ -55,15 +55,14 @@ class Forecaster:
         used = dict.fromkeys(host for step in size.steps for host in step.hosts)
         others = [host.name for host in self.platform.hosts if host.name not in used]
         hosts = [*used, *others[: max(size.nodes - len(used), 0)]]
-        energies_j: dict[str, float] | None = dict.fromkeys(hosts, 0.0)
+        energies_j = dict.fromkeys(hosts, 0.0)
         for step in size.steps:
-            if step.energies_j is None:
-                energies_j = None
-                break
-            for host, energy_j in step.energies_j.items():
+            for host, energy_j in (step.energies_j or {}).items():
                 energies_j[host] += energy_j * step.times
-        why = next((step.no_energy for step in size.steps if step.energies_j is None), None)
-        return bill(self.costs, self.platform, hosts, time_s=size.time_s, energies_j=energies_j, no_energy=why)
+        lacking = [step for step in size.steps if step.energies_j is None]
+        why = lacking[0].no_energy if lacking else None
+        known = None if lacking else energies_j
+        return bill(self.costs, self.platform, hosts, time_s=size.time_s, energies_j=known, no_energy=why)
 
     def _step(self, launch: Launch, nodes: int) -> StepTime:
         command = " ".join(filter(None, (launch.launcher, launch.program, *launch.arguments)))
