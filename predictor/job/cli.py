@@ -71,9 +71,24 @@ def _check_target(job: str, target: str) -> None:
 def _from_measured(request: JobRequest, script: Script) -> Plan:
     """Plan from measured times."""
     assert request.measured is not None
-    for name in ("platform", "scenario", "machine", "app", "program", "predictor", "price", "carbon"):
-        if getattr(request, name):
-            raise UserError(f"--{name}", "does not go with --measured", "Measured times need none: drop one")
+    for name in (
+        "platform",
+        "scenario",
+        "machine",
+        "app",
+        "program",
+        "predictor",
+        "price",
+        "carbon",
+        "pue",
+        "embodied",
+        "start",
+        "start_within",
+    ):
+        if getattr(request, name) not in (None, "", (), []):
+            raise UserError(
+                f"--{name.replace('_', '-')}", "does not go with --measured", "Measured times need none: drop one"
+            )
     risk = request.risk / 100
     runs = read_runs(request.measured)
     factor = spread_factor(risk, request.spread)

@@ -153,7 +153,7 @@ class Plan:
         if chosen is not None and asked_s is not None and chosen.below_s is not None and asked_s < chosen.below_s:
             yield f"the time that the script requests, {duration(asked_s)}, is shorter: runs may be ended by it"
         if self.shown.bill is not None:
-            yield from self.shown.bill.lines(most=False)
+            yield from self.shown.bill.lines(most=any(step.most_energy for step in self.shown.steps))
         for step in self.shown.steps:
             if step.time_s is None:
                 yield f"line {step.line} has no time: {step.reason}" if step.line else f"no time: {step.reason}"
@@ -207,7 +207,7 @@ def _range(time_s: float | None, low_s: float | None, high_s: float | None) -> s
 
 
 def _step_json(step: StepTime) -> dict[str, Any]:
-    left_out = ("hosts", "energies_j", "no_energy")
+    left_out = ("hosts", "energies_j", "no_energy", "most_energy")
     values = asdict(replace(step, energies_j=None))
     return {
         key: printable(value) if isinstance(value, str) else value

@@ -30,6 +30,7 @@ class StepTime:
     hosts: tuple[str, ...] = ()
     energies_j: Mapping[str, float] | None = None  # of each of them, of one run
     no_energy: str | None = None  # why there are none
+    most_energy: bool = False  # they are upper bounds: the model does not say how long each host computes
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +22,8 @@ from platforms.options import placement_from_request
 from platforms.prices.bill import Bill, bill
 from platforms.prices.options import CostQuestion
 from predictor.answers.answers import Answer, predict
+from predictor.answers.energy import host_energy
+from predictor.base import HostLoad
 from predictor.costs.bills import host_energies
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
@@ -28,6 +31,8 @@ from predictor.job.request import JobRequest
 from predictor.job.risk import below_s, spread_factor
 from predictor.job.sizes import Size, StepTime, size_of
 from predictor.options import predictors_from_request, problems_from_request
+
+_IDLE = HostLoad(0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -50,19 +55,25 @@ class Forecaster:
         return replace(made, bill=self._bill(made)) if self.costs.asked and made.complete else made
 
     def _bill(self, size: Size) -> Bill:
-        """Return the bill of a job: all its nodes for all its time, and the energy of its steps on their hosts."""
+        """Return the bill of a job: all its nodes for all its time; a node without a step is idle."""
         assert size.time_s is not None
-        used = dict.fromkeys(host for step in size.steps for host in step.hosts)
-        others = [host.name for host in self.platform.hosts if host.name not in used]
-        hosts = [*used, *others[: max(size.nodes - len(used), 0)]]
-        energies_j = dict.fromkeys(hosts, 0.0)
-        for step in size.steps:
-            for host, energy_j in (step.energies_j or {}).items():
-                energies_j[host] += energy_j * step.times
+        of_job = placement_from_request(replace(self.request, ranks_per_host=1), self.platform, size.nodes)
+        hosts = list(dict.fromkeys([*(host for step in size.steps for host in step.hosts), *of_job]))[: size.nodes]
         lacking = [step for step in size.steps if step.energies_j is None]
         why = lacking[0].no_energy if lacking else None
-        known = None if lacking else energies_j
+        known = None if lacking else {host: self._energy_j(host, size) for host in hosts}
         return bill(self.costs, self.platform, hosts, time_s=size.time_s, energies_j=known, no_energy=why)
+
+    def _energy_j(self, host: str, size: Size) -> float:
+        """Return the energy of a host during a job whose steps have energies, J."""
+        own = [step for step in size.steps if host in step.hosts]
+        of_steps = math.fsum((step.energies_j or {}).get(host, 0.0) * step.times for step in own)
+        busy_s = math.fsum((step.time_s or 0.0) * step.times for step in own)
+        power, cores = self.platform.host(host).power, self.platform.host(host).cores
+        idle_s = max((size.time_s or 0.0) - busy_s, 0.0)
+        if power is None or idle_s == 0:  # without watts the steps have no energy either
+            return of_steps
+        return of_steps + host_energy(power, cores, idle_s, _IDLE).middle_j
 
     def _step(self, launch: Launch, nodes: int) -> StepTime:
         command = " ".join(filter(None, (launch.launcher, launch.program, *launch.arguments)))
@@ -107,6 +118,7 @@ class Forecaster:
             hosts=tuple(dict.fromkeys(answer.target.placement)),
             energies_j=host_energies(prediction, answer.target),
             no_energy=prediction.energy_basis,
+            most_energy=prediction.loads is None,
         )
 
     def _problem(self, launch: Launch) -> Problem | str:

@@ -178,3 +178,15 @@ def test_a_cost_that_is_not_known_is_not_the_least(job: Path, capsys: pytest.Cap
     assert plan.chosen.nodes == 2 and "unknown" in plan.text()
     assert main(words(job, "--objective", "cost")) == 2
     assert "--objective cost: needs prices" in capsys.readouterr().err
+
+
+def test_a_node_without_a_step_is_paid_for_and_idle(job: Path) -> None:
+    job.write_text(SCRIPT.replace("srun ./cg", "srun -N 2 -n 2 ./cg"))
+    plan = COMMAND.ask(job=str(job), nodes="4", price="1", carbon="360", **KERNEL)
+    (size,) = plan.sizes
+    assert size.bill.cost == pytest.approx(4 * size.time_s / 3600, rel=1e-12)
+    prediction = PREDICT.ask(ranks=2, **KERNEL).answers[0].answer
+    idle_w = [prediction.target.platform.host(name).power.idle_w for name in ("c3-0", "c4-0")]
+    # By hand: 1e-4 g per joule.
+    energy_j = prediction.prediction.energy_j + sum(idle_w) * size.time_s
+    assert size.bill.carbon_g == pytest.approx(1e-4 * energy_j, rel=1e-9)
