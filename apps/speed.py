@@ -16,7 +16,7 @@ from apps.programs.problem import Problem, problem, shortened
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.stream.measure import memory_of_this_computer
+from apps.stream.measure import TIMES_CACHES, memory_of_this_computer
 from platforms.command.command import Command, Reply
 from platforms.command.request import Request, option
 from platforms.terminal.prose import prose_lines
@@ -83,7 +83,9 @@ def _memory() -> Reply:
             + (f", {array_bytes / caches:.2g} times the last caches" if caches else "")
         ),
     ]
-    if array_bytes < 4 * caches:
+    if caches == 0:
+        said.append("caution: the system does not say how large its caches are: it may be their bandwidth")
+    elif array_bytes < TIMES_CACHES * caches:
         said.append("caution: less than 4 times the caches, which the free memory does not allow: it may be too high")
     said.append(f"gridval plan cores --memory {whole.bandwidth_Bps / 1e9:.4g}")
     value = {

@@ -60,7 +60,7 @@ def rounded_up_s(time_s: float) -> int:
 
 
 def limit_text(scheduler: str, time_s: int) -> str:
-    """Return a time limit of whole minutes as the scheduler reads it.
+    """Return a time limit as the scheduler reads it; of LSF in whole minutes.
 
     >>> limit_text("slurm", 95400), limit_text("slurm", 120), limit_text("pbs", 95400), limit_text("lsf", 5400)
     ('1-02:30:00', '00:02:00', '26:30:00', '1:30')

@@ -16,7 +16,7 @@ BYTES_PER_ELEMENT = 24  # two doubles are read and one is written; the line that
 _SOURCE = Path(__file__).with_name("triad.c")
 _FLAGS = ("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 _REPEATS = 10
-_TIMES_CACHES = 4  # STREAM's rule: each array is at least so many times as large as all last caches together
+TIMES_CACHES = 4  # STREAM's rule: each array is at least so many times as large as all last caches together
 _LEAST_ELEMENTS = 10_000_000
 _LARGEST_SHARE = 4  # of the available memory a quarter may be used
 _PATIENCE_S = 600.0
@@ -47,7 +47,7 @@ def counts(cores: int) -> list[int]:
 
 
 def cache_bytes(folder: Path = _CACHES) -> int:
-    """Return the bytes of all last-level caches together; 0: not known."""
+    """Return the bytes of all last-level caches together; 0: the system does not say."""
     found: dict[tuple[int, str], int] = {}
     for index in folder.glob("cpu[0-9]*/cache/index[0-9]*"):
         try:
@@ -76,7 +76,7 @@ def elements_in_all(caches: int, available: int) -> int:
     if most < _LEAST_ELEMENTS:
         needed = _LEAST_ELEMENTS * BYTES_PER_ELEMENT * _LARGEST_SHARE / 1e9
         raise UserError("program speed --memory", f"less than {needed:.2g} GB of memory are free", "End other programs")
-    return min(max(_LEAST_ELEMENTS, _TIMES_CACHES * caches // 8), most)
+    return min(max(_LEAST_ELEMENTS, TIMES_CACHES * caches // 8), most)
 
 
 def triads(processes: Sequence[int], elements: int, *, repeats: int = _REPEATS) -> list[Triad]:

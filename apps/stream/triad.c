@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,7 +63,7 @@ static int work(Shared *shared, int process, int processes, size_t elements, int
   stay_on(process);
   double *a = malloc(3 * elements * sizeof *a);
   if (!a)
-    return 3; /* the others wait at the barrier: the parent ends them */
+    return 3; /* the others wait at the barrier, and end with the parent */
   double *b = a + elements, *c = b + elements;
   for (size_t i = 0; i < elements; i++) {
     a[i] = 0;
@@ -97,22 +98,20 @@ int main(int argc, char **argv)
   pthread_barrierattr_init(&attributes);
   pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   pthread_barrier_init(&shared->barrier, &attributes, (unsigned)processes);
-  pid_t children[MOST_PROCESSES];
   for (int process = 0; process < processes; process++) {
-    children[process] = fork();
-    if (children[process] == 0)
+    pid_t child = fork();
+    if (child < 0)
+      return 3;
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL); /* those that wait at the barrier end with this process */
       _exit(work(shared, process, processes, elements, repeats));
+    }
   }
-  int worst = 0;
-  for (int left = processes; left > 0 && worst == 0; left--) {
+  for (int left = processes; left > 0; left--) {
     int status = 0;
     wait(&status);
-    worst = WIFEXITED(status) ? WEXITSTATUS(status) : 4;
-  }
-  if (worst != 0) {
-    for (int process = 0; process < processes; process++)
-      kill(children[process], 9);
-    return worst;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 4;
   }
   puts("ok");
   return 0;

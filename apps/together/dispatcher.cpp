@@ -1,7 +1,7 @@
 /* Starts several MPI programs in one simulation: an MPI program for smpirun whose ranks become those of the jobs.
  *
- * The only argument is a file of jobs: for each its name, ranks, start and stop date in s (negative: none), 1 if every
- * rank gets a copy of the program of its own, the program, and its arguments behind their number, one item per line.
+ * The only argument is a file of jobs: for each its name, ranks, start and stop date in s (negative: none), the
+ * program, and its arguments behind their number, one item per line.
  * The ranks of the jobs follow each other in the host file.  Each job is an instance of SMPI of its own, with its own
  * MPI_COMM_WORLD.  What a job prints goes to the file NAME.out beside the file of jobs, and the dates at which its
  * ranks end go to NAME.ends.
@@ -32,7 +32,7 @@ struct Job {
   std::string name, program;
   int ranks, first;
   double start_s, stop_s;
-  bool copies, stopped = false;
+  bool stopped = false;
   std::vector<std::string> arguments;
   std::vector<s4u::ActorPtr> actors;
   int (*loaded)(int, char **) = nullptr;
@@ -81,7 +81,6 @@ static void read_jobs(const std::string &name)
     job.first = first;
     job.start_s = std::stod(next());
     job.stop_s = std::stod(next());
-    job.copies = next() == "1";
     job.program = next();
     job.arguments.resize(std::stoul(next()));
     for (std::string &argument : job.arguments)
@@ -170,7 +169,7 @@ static void prepare(const char *name)
 static int (*entry(Job &job))(int, char **)
 {
   static int copied = 0;
-  if (!job.loaded || job.copies) {
+  if (!job.loaded) {
     std::string program = std::string(getenv("TMPDIR")) + "/copy-" + std::to_string(copied++) + ".so";
     std::ofstream(program, std::ios::binary) << std::ifstream(job.program, std::ios::binary).rdbuf();
     void *handle = dlopen(program.c_str(), RTLD_LAZY | RTLD_LOCAL);

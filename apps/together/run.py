@@ -155,7 +155,7 @@ def _words(attempt: Attempt, name: str, recording_of: RecordingOf, folder: Path)
         files.mkdir()
         program, arguments = replayer_program(), (str(files), str(write_files(recording_of(spec), files)))
     stop_s = -1.0 if attempt.stop_s is None else attempt.stop_s
-    about = [name, str(spec.target.nranks), f"{attempt.start_s:.17g}", f"{stop_s:.17g}", "0", str(program)]
+    about = [name, str(spec.target.nranks), f"{attempt.start_s:.17g}", f"{stop_s:.17g}", str(program)]
     return [*about, str(len(arguments)), *arguments]
 
 

@@ -95,5 +95,6 @@ def numbered_rows(text: str) -> tuple[tuple[str, ...], list[NumberedRow]]:
     lines = enumerate(text.splitlines(keepends=True), 1)
     kept = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     reader = csv.DictReader(line for _, line in kept)
-    columns = tuple(reader.fieldnames or ())
+    columns = tuple(name.strip() for name in reader.fieldnames or ())
+    reader.fieldnames = columns
     return columns, [(kept[reader.line_num - 1][0], row) for row in reader]

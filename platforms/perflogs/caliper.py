@@ -1,8 +1,9 @@
 """Caliper's profiles: JSON of the form json-split, and .cali files, read by Caliper's own reader.
 
-A profile is a run: its time is the sum of the exclusive times of all regions, the mean over ranks; the top regions
-are its parts.  Adiak's globals give ranks, nodes, cluster and program, as Benchpark's results have them.  Sources:
-Caliper's manual, "Output formats" and "Calculation of metrics"; Adiak's list of implicit names.
+A profile is a run: its time is that of all regions, the mean over ranks; the top regions are its parts, or those inside
+a region that takes most of it, such as main.  Adiak's globals give ranks, nodes, cluster and program, and whatever else
+distinguishes runs.  Sources: Caliper's manual, "Output formats" and "Calculation of metrics"; profiles of the channel
+spot, which Benchpark records; Adiak's list of implicit names.
 """
 
 from __future__ import annotations
@@ -15,19 +16,28 @@ from typing import Any
 
 from platforms.errors import UserError
 
-# Mean exclusive time of a rank, s; the first that a profile has.
-_MEANS = ("Avg time/rank (exc)", "Avg time/rank", "avg#sum#sum#time.duration", "avg#scale#sum#time.duration.ns")
-_TOTALS = (
-    "Total time",
-    "sum#sum#time.duration",
-    "sum#scale#sum#time.duration.ns",
-    "sum#time.duration",
-    "time (exc)",
-    "time",
-)
+_Path = tuple[str, ...]
+# Names of the time of a region, s, or ns; the first that a profile has: whether it includes the regions inside, and
+# whether it is the sum over ranks instead of the mean.
+_METRICS = {
+    "avg#inclusive#sum#time.duration": (True, False),
+    "Avg time/rank (inc)": (True, False),
+    "Avg time/rank (exc)": (False, False),
+    "Avg time/rank": (False, False),
+    "avg#sum#sum#time.duration": (False, False),
+    "avg#scale#sum#time.duration.ns": (False, False),
+    "sum#inclusive#sum#time.duration": (True, True),
+    "inclusive#sum#time.duration": (True, True),
+    "Total time": (False, True),
+    "sum#sum#time.duration": (False, True),
+    "sum#scale#sum#time.duration.ns": (False, True),
+    "sum#time.duration": (False, True),
+}
 _RANKS, _NODES = ("jobsize", "mpi.world.size", "num_ranks"), ("numhosts", "hostcount", "num_nodes")
-_APP = ("application", "application_name", "executable", "program", "cmdline")
+_APP = ("application", "application_name", "executable", "program", "executablepath", "cmdline")
 _PLATFORM = ("cluster", "system", "systype_build")
+_LONGEST = 100  # characters of a global that is a column
+_MOST = 0.5  # share of the time from which a region is divided
 
 
 def rows_of_split(content: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -74,35 +84,49 @@ def rows_of_cali(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _row(records: Sequence[tuple[Sequence[str], Mapping[str, Any]]], globals_: Mapping[str, Any]) -> dict[str, Any]:
-    ranks = _count(globals_, _RANKS) or 1
     names = {name for _, record in records for name in record}
-    metric = next((name for name in (*_MEANS, *_TOTALS) if name in names), None)
+    metric = next((name for name in _METRICS if name in names), None)
     if metric is None:
         raise ValueError("no times of regions")
-    scale = (1.0 if metric in _MEANS else 1.0 / ranks) * (1e-9 if metric.endswith(".ns") else 1.0)
-    parts: dict[str, float] = {}
+    inclusive, of_all = _METRICS[metric]
+    ranks = _count(globals_, _RANKS) or 1
+    scale = (1 / ranks if of_all else 1.0) * (1e-9 if metric.endswith(".ns") else 1.0)
+    times_s: dict[_Path, float] = {}
     for path, record in records:
-        value = record.get(metric)
-        if value is not None and path:
-            parts[path[0]] = parts.get(path[0], 0.0) + float(value) * scale
-    total_s = sum(parts.values())
+        if path and record.get(metric) is not None:
+            for known in [tuple(path)] if inclusive else [tuple(path[:end]) for end in range(1, len(path) + 1)]:
+                times_s[known] = times_s.get(known, 0.0) + float(record[metric]) * scale
+    tops = {path: time_s for path, time_s in times_s.items() if len(path) == 1}
+    total_s = sum(tops.values())
     if not total_s > 0:
         raise ValueError("its regions take no time")
-    if len(parts) == 1:  # main alone: its own parts say more
-        inner: dict[str, float] = {}
-        for path, record in records:
-            if len(path) > 1 and record.get(metric) is not None:
-                inner[path[1]] = inner.get(path[1], 0.0) + float(record[metric]) * scale
-        parts = inner
-    app = next((str(globals_[name]) for name in _APP if globals_.get(name)), "program")
+    divided = {path for path, time_s in tops.items() if time_s > _MOST * total_s}
+    inner = {path: time_s for path, time_s in times_s.items() if path[:1] in divided and len(path) == 2}
+    whole = {path: time_s for path, time_s in tops.items() if path not in divided or not inner}
+    parts: dict[str, float] = {}
+    for path, time_s in (*whole.items(), *inner.items()):  # MPI is called inside main and outside
+        parts[path[-1]] = parts.get(path[-1], 0.0) + time_s
+    more = {
+        name: value
+        for name, value in globals_.items()
+        if not name.startswith(("cali.", "spot.")) and 0 < len(str(value)) <= _LONGEST
+    }
     return {
-        "app": app.strip("[]\"'").split()[0].rpartition("/")[2].strip("\"',") or "program",
+        **more,
+        "app": _program(globals_),
         "platform": next((str(globals_[name]) for name in _PLATFORM if globals_.get(name)), None),
         "ranks": ranks,
         "nodes": _count(globals_, _NODES) or ranks,
         "time_s": total_s,
         **{f"part_{name}_s": value for name, value in parts.items()},
     }
+
+
+def _program(globals_: Mapping[str, Any]) -> str:
+    """Return the name of the program's file; a command line is a list such as ``[./heat,-n,4]``."""
+    said = next((str(globals_[name]) for name in _APP if globals_.get(name)), "")
+    first = said.strip("[]").replace(",", " ").split()
+    return first[0].strip("\"'").rpartition("/")[2] if first else "program"
 
 
 def _count(globals_: Mapping[str, Any], names: Sequence[str]) -> int | None:

@@ -10,6 +10,7 @@ from platforms.errors import UserError
 from platforms.perflogs import caliper, extrap_files, reframe
 
 Row = Mapping[str, Any]
+_HEAD = 65536  # characters, by which a file is known: tables may be large
 _REMEDY = "Give a CSV file, or one of ReFrame, Caliper or Extra-P"
 
 
@@ -23,8 +24,8 @@ def table_of(text: str, where: str) -> tuple[tuple[str, ...], list[tuple[int, di
     Raises:
         UserError: It is such a file, but it is damaged, or has no times.
     """
-    start = text.lstrip("\ufeff \t\r\n")[:1]
-    first = text.lstrip("\ufeff").partition("\n")[0]
+    head = text[:_HEAD].lstrip("\ufeff")
+    start, first = head.lstrip()[:1], head.partition("\n")[0]
     try:
         if start in ("{", "["):
             rows = _from_json(text, where)
@@ -32,7 +33,7 @@ def table_of(text: str, where: str) -> tuple[tuple[str, ...], list[tuple[int, di
             rows = caliper.rows_of_cali(text, where)
         elif reframe.is_log(first):
             rows = reframe.rows_of_log(text)
-        elif extrap_files.is_text(text):
+        elif extrap_files.is_text(head):
             rows = extrap_files.rows_of_text(text)
         else:
             return None

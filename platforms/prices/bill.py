@@ -19,6 +19,11 @@ UNKNOWN = "unknown"
 COLUMNS = ("cost", "currency", "carbon_g", "least_carbon_g", "least_carbon_start")  # of Bill.to_json, for tables
 
 
+def amount_text(value: float | None) -> str:
+    """Return a value for people; None is unknown."""
+    return UNKNOWN if value is None else significant(value)
+
+
 @dataclass(frozen=True)
 class Bill:
     """The cost and the emissions of a run; what is not known is None, with the reason."""

@@ -10,11 +10,10 @@ from pathlib import Path
 from platforms.errors import UserError, printable
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.model.platform import Platform
-from platforms.prices.price import ANY, check_names, named_tables, text_of
+from platforms.prices.price import ANY, S_PER_HOUR, check_names, named_tables, text_of
 from platforms.prices.profile import Profile, profile_of, read_series
 
 J_PER_KWH = 3.6e6
-S_PER_HOUR = 3600
 
 _OF_SITE = ("source", "date", "g_per_kwh", "series", "pue", "embodied_g_per_node_hour")
 _KEYS = {"": (*_OF_SITE, "sites"), "sites": _OF_SITE}

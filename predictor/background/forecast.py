@@ -17,7 +17,6 @@ from platforms.background.statement import Background
 from predictor.answers.answers import fit
 from predictor.background.responses import Response, TimeOf, response, shares_between
 from predictor.base import Gatherer, Prediction, Predictor
-from predictor.network.roots import root
 
 MOST_STEPS = 64  # of a quiet run, where the load changes often
 INTERVAL = (0.05, 0.95)  # quantiles of the 90 % interval
@@ -121,10 +120,13 @@ def time_under(answer: Response, target: Target, draw: Draw) -> float:
 
 def _whole_s(time_of: TimeOf, target: Target, draw: Draw, quiet_s: float) -> float:
     """Return the time to which the mean shares during it lead."""
+    # Imported here because it is slow to import.
+    from scipy.optimize import brentq
 
-    def more_s(assumed_s: float) -> float:
-        return assumed_s - time_of(shares_between(draw, target.placement, 0.0, assumed_s))
+    def takes_s(assumed_s: float) -> float:
+        return time_of(shares_between(draw, target.placement, 0.0, assumed_s))
 
     lowest = tuple(min(draw.nodes[host].shares) if host in draw.nodes else 1.0 for host in target.placement)
     high_s = time_of(lowest) * (1 + _PRECISION)
-    return root(more_s, quiet_s, high_s, (more_s(quiet_s), more_s(high_s)), _PRECISION * quiet_s)
+    root_s: float = brentq(lambda one_s: one_s - takes_s(one_s), quiet_s, high_s, xtol=_PRECISION * quiet_s)
+    return root_s

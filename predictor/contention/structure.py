@@ -13,7 +13,6 @@ from apps.spec.target import Target
 from predictor.base import Evidence
 from predictor.contention.crowding import MOST, crowded_exchanges, stretched_shares
 from predictor.contention.traffic import traffic_of
-from predictor.network.roots import root
 from predictor.structural.contention import share
 from predictor.structural.paths import Paths
 from predictor.structural.recurrence import runs
@@ -128,15 +127,16 @@ def _s_per_op(structure: Structure, target: Target, time_s: float) -> tuple[floa
 
 @lru_cache(maxsize=1024)
 def _crowding(structure: Structure, target: Target, s_per_op: float, time_s: float) -> float:
+    # Imported here because it is slow to import.
+    from scipy.optimize import brentq
+
     def above_s(logarithm: float) -> float:
         return structure.times_s(target, [s_per_op], crowding=math.exp(logarithm))[0] - time_s
 
-    least_s = above_s(0.0)
-    if least_s >= 0:
+    if above_s(0.0) >= 0:
         return 1.0
     most = math.log(MOST)
-    most_s = above_s(most)
-    return MOST if most_s <= 0 else math.exp(root(above_s, 0.0, most, (least_s, most_s), 1e-6))
+    return MOST if above_s(most) <= 0 else math.exp(float(brentq(above_s, 0.0, most, xtol=1e-6)))
 
 
 def stretched(times_s: Callable[[Sequence[float]], list[float]], most: float, time_s: float) -> tuple[float, bool]:
@@ -147,11 +147,14 @@ def stretched(times_s: Callable[[Sequence[float]], list[float]], most: float, ti
         most: The time of an operation with which the operations alone take ``time_s``.
         time_s: The time of the run, s.
     """
+    # Imported here because it is slow to import.
+    from scipy.optimize import brentq
+
     least = LEAST_SHARE * most
     least_s, whole_s = times_s([least, most])
     if least_s >= time_s:
         return least, False
     if whole_s <= time_s:  # nothing is sent, or waited for
         return most, True
-    ends_s = least_s - time_s, whole_s - time_s
-    return root(lambda guess: times_s([guess])[0] - time_s, least, most, ends_s, _EXACT * most), True
+    root = brentq(lambda guess: times_s([guess])[0] - time_s, least, most, xtol=_EXACT * most)
+    return float(root), True

@@ -27,7 +27,6 @@ from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Unexplained
 from predictor.dpgraph.program import Program
 from predictor.dpgraph.ways import DirectedPath
-from predictor.network.roots import root
 from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 
@@ -396,14 +395,15 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
     """Return the argument at which a rising (or falling) function is zero, or the nearer end of the interval."""
-    sign, at_low = (1.0 if rising else -1.0), function(low)
-    if sign * at_low > 0:
+    # Imported here because it is slow to import.
+    from scipy.optimize import brentq
+
+    sign = 1.0 if rising else -1.0
+    if sign * function(low) > 0:
         return low
-    at_high = function(high)
-    if sign * at_high < 0:
+    if sign * function(high) < 0:
         return high
-    ends = float(np.log(low)), float(np.log(high))
-    return float(np.exp(root(lambda log: function(float(np.exp(log))), *ends, (at_low, at_high), 1e-8)))
+    return float(np.exp(brentq(lambda log: function(float(np.exp(log))), np.log(low), np.log(high), xtol=1e-8)))
 
 
 @lru_cache(maxsize=64)  # a fit evaluates each a dozen times

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from apps.batch.durations import PBS, SLURM, limit_text, rounded_up_s
 from predictor.hierarchical.allocation import Allocation
 
 MOST_MARGIN = 1000.0  # a larger value is a mistake
@@ -16,7 +15,7 @@ def wall_time_s(time_s: float, margin: float) -> int | None:
     None: the wall time exceeds MOST_WALL_S.
     """
     asked_s = time_s * (1 + margin)
-    return 60 * max(1, math.ceil(asked_s / 60)) if asked_s <= MOST_WALL_S else None
+    return rounded_up_s(asked_s) if asked_s <= MOST_WALL_S else None
 
 
 def batch_lines(batch: str, allocation: Allocation, wall_s: int, *, exclusive: bool) -> list[str]:
@@ -28,10 +27,12 @@ def batch_lines(batch: str, allocation: Allocation, wall_s: int, *, exclusive: b
         wall_s: Wall time.
         exclusive: True: no other job may use the nodes.
     """
-    hours, minutes, seconds = wall_s // 3600, wall_s // 60 % 60, wall_s % 60
-    clock = f"{hours:02d}:{minutes:02d}:{seconds:02d}"
     if batch == "slurm":
-        lines = [f"--nodes={allocation.nodes}", f"--ntasks-per-node={allocation.cores_per_node}", f"--time={clock}"]
+        lines = [
+            f"--nodes={allocation.nodes}",
+            f"--ntasks-per-node={allocation.cores_per_node}",
+            f"--time={limit_text(SLURM, wall_s)}",
+        ]
         return [f"#SBATCH {line}" for line in (*lines, *(["--exclusive"] if exclusive else []))]
-    lines = [f"nodes={allocation.nodes}:ppn={allocation.cores_per_node}", f"walltime={clock}"]
+    lines = [f"nodes={allocation.nodes}:ppn={allocation.cores_per_node}", f"walltime={limit_text(PBS, wall_s)}"]
     return [f"#MSUB -l {line}" for line in (*lines, *(["naccesspolicy=singlejob"] if exclusive else []))]

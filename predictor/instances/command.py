@@ -25,12 +25,12 @@ from platforms.command.parser import any_case
 from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.model.placement import block
-from platforms.prices.bill import UNKNOWN
+from platforms.prices.bill import UNKNOWN, amount_text
 from platforms.prices.options import PriceOption, prices_from_request
 from platforms.prices.price import S_PER_HOUR, Prices
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import duration, percent, significant
+from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from predictor.answers.answers import Answer, answers_or_reasons, names
 from predictor.evidence.broker import Broker
@@ -113,9 +113,13 @@ class Offers:
         currency = [] if prices is None else [f"cost, {prices.currency}"]
         rows = [["instance", "nodes", "time", *currency, "messages +- %", "measured"]]
         for offer in self.offers:
-            cost = UNKNOWN if offer.cost is None else significant(offer.cost)
             error = percent(fmean(offer.instance.held_out_errors_pct()))
-            cells = [offer.instance.name, str(offer.nodes), duration(offer.time_s), *([cost] if currency else [])]
+            cells = [
+                offer.instance.name,
+                str(offer.nodes),
+                duration(offer.time_s),
+                *([amount_text(offer.cost)] if currency else []),
+            ]
             rows.append([*cells, error, offer.instance.day])
         first = self.offers[0].answer
         lines = [*prose_lines(f"{self.problem} on {first.target.nranks} ranks, by {first.predictor}"), ""]

@@ -12,7 +12,7 @@ from apps.batch.durations import UNLIMITED, limit_text, rounded_up_s
 from apps.batch.headers import NAMES
 from apps.batch.script import Script
 from platforms.errors import printable
-from platforms.prices.bill import UNKNOWN
+from platforms.prices.bill import UNKNOWN, amount_text
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, interval_text, significant
 from platforms.terminal.table import table_lines
@@ -95,7 +95,7 @@ class Plan:
             rows.append(
                 [
                     str(step.line) if step.line else "-", _cut(printable(step.command)), str(step.ranks or "-"),
-                    str(step.nodes), str(step.times), "unknown" if step.time_s is None else duration(step.time_s),
+                    str(step.nodes), str(step.times), UNKNOWN if step.time_s is None else duration(step.time_s),
                     _range(step.time_s, step.low_s, step.high_s), step.predictor or "-",
                 ]
             )  # fmt: skip
@@ -113,11 +113,11 @@ class Plan:
             marks += ["as requested"] if size.nodes == self.own else []
             rows.append(
                 [
-                    str(size.nodes), "unknown" if size.time_s is None else least + duration(size.time_s),
+                    str(size.nodes), UNKNOWN if size.time_s is None else least + duration(size.time_s),
                     _range(size.time_s, size.low_s, size.high_s),
                     "-" if size.below_s is None else duration(size.below_s), significant(size.node_hours),
-                    *([_known(size.bill.cost if size.bill else None)] if costs else []),
-                    *([_known(size.bill.carbon_g if size.bill else None)] if emits else []), ", ".join(marks),
+                    *([amount_text(size.bill.cost if size.bill else None)] if costs else []),
+                    *([amount_text(size.bill.carbon_g if size.bill else None)] if emits else []), ", ".join(marks),
                 ]
             )  # fmt: skip
         return ["The job", *table_lines(rows, left={5 + len(more)})]
@@ -214,10 +214,6 @@ def _step_json(step: StepTime) -> dict[str, Any]:
         for key, value in values.items()
         if key not in left_out
     }
-
-
-def _known(value: float | None) -> str:
-    return UNKNOWN if value is None else significant(value)
 
 
 def _size_json(size: Size) -> dict[str, Any]:

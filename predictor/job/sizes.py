@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.prices.bill import Bill
+from platforms.prices.price import S_PER_HOUR
 from predictor.job.request import COST, TIME
-
-_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Size:
     @property
     def node_hours(self) -> float | None:
         """Node-hours of the job."""
-        return None if self.time_s is None else self.nodes * self.time_s / _HOUR_S
+        return None if self.time_s is None else self.nodes * self.time_s / S_PER_HOUR
 
 
 def size_of(nodes: int, groups: Sequence[Sequence[StepTime]]) -> Size:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from apps.batch.durations import SLURM, limit_text
 from platforms.model.platform import Platform
+from platforms.prices.bill import amount_text
 from platforms.prices.options import CostQuestion
 from platforms.prices.price import S_PER_HOUR
-from platforms.terminal.quantities import duration, percent, significant
+from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import emitted
@@ -94,14 +96,10 @@ class Alternatives:
             values: dict[str, float | None] = {"node-seconds": one.node_s}
             values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if cost else {})
             values |= {"carbon": one.carbon_g} if self.emits else {}
-            marked = (_shown(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
+            marked = (amount_text(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
             rows.append([*cells, duration(one.time_s), *marked])
         legend = "*: no configuration has less of it in as short a time; slower ones have at least 0.5 % less"
         return [*said, "", *table_lines(rows, left={0}, wide=wide), legend]
-
-
-def _shown(value: float | None) -> str:
-    return "unknown" if value is None else significant(value)
 
 
 def alternatives(
@@ -192,9 +190,9 @@ def slurm_lines(configuration: Configuration, clusters: Sequence[str], wall_s: i
     >>> slurm_lines(Configuration(((8, 16), (0, 0), (4, 2))), ["a", "b", "c"], 90)[:2]
     ['#SBATCH --partition=a --nodes=8 --ntasks-per-node=16 --time=00:01:30', '#SBATCH hetjob']
     """
-    clock = f"{wall_s // 3600:02d}:{wall_s // 60 % 60:02d}:{wall_s % 60:02d}"
+    limit = limit_text(SLURM, wall_s)
     parts = [
-        f"#SBATCH --partition={cluster} --nodes={nodes} --ntasks-per-node={processes} --time={clock}"
+        f"#SBATCH --partition={cluster} --nodes={nodes} --ntasks-per-node={processes} --time={limit}"
         for cluster, (nodes, processes) in zip(clusters, configuration.shares, strict=True)
         if nodes
     ]

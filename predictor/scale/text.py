@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from platforms.prices.bill import UNKNOWN, Bill
+from platforms.prices.bill import UNKNOWN, Bill, amount_text
 from platforms.terminal.quantities import duration, percent, range_text, significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
@@ -62,14 +62,10 @@ def _cost_columns(bills: Sequence[Bill | None]) -> dict[str, list[str]]:
     made = next((one for one in bills if one is not None), None)
     columns = {}
     if made is not None and made.currency is not None:
-        columns[made.currency] = [_known(None if one is None else one.cost) for one in bills]
+        columns[made.currency] = [amount_text(None if one is None else one.cost) for one in bills]
     if made is not None and made.emits:
-        columns["g CO2e"] = [_known(None if one is None else one.carbon_g) for one in bills]
+        columns["g CO2e"] = [amount_text(None if one is None else one.carbon_g) for one in bills]
     return columns
-
-
-def _known(value: float | None) -> str:
-    return UNKNOWN if value is None else significant(value)
 
 
 def cost_notes(bills: Sequence[Bill | None]) -> Iterator[str]:

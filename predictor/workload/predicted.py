@@ -14,7 +14,7 @@ from predictor.answers.answers import fit
 from predictor.base import Cost, EvidenceRequest, Gatherer, OutOfRange, Predictor
 from predictor.dpgraph.predictors import GraphModel
 from predictor.workload.schedule import Placed
-from predictor.workload.workload import Workload, fixed_end_s
+from predictor.workload.workload import Workload, fixed_dates
 
 if TYPE_CHECKING:
     from predictor.dpgraph.network import NetworkModel
@@ -79,11 +79,7 @@ class Predicted:
                 if iterations < LEAST_FOR_LOOP:
                     continue
             parts.append(Part(one.name, sections, iterations, target.placement, one.start_s))
-        ran = {
-            one.name: Ran(one.start_s, fixed_end_s(jobs[one.job], one), jobs[one.job].run_s)
-            for one in placed
-            if jobs[one.job].problem is None
-        }
+        ran = fixed_dates(self.workload, placed)
         if target is not None and parts:
             routes = list(routes_between(self.workload.platform, sorted(pairs)))
             network = self._network(target, routes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.together.events import PlatformEvent
+from apps.together.run import Ran
 from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between
@@ -101,6 +102,11 @@ class Workload:
         return list(routes_between(self.platform, list(dict.fromkeys(pairs))))
 
 
-def fixed_end_s(job: Job, placed: Placed) -> float:
-    """Return the end of an attempt of a job without a program, s."""
-    return placed.start_s + job.run_s
+def fixed_dates(workload: Workload, placed: Sequence[Placed]) -> dict[str, Ran]:
+    """Return the dates of the attempts of jobs without a program, by name: they take as long as the workload says."""
+    jobs = workload.by_name()
+    return {
+        one.name: Ran(one.start_s, one.start_s + jobs[one.job].run_s, jobs[one.job].run_s)
+        for one in placed
+        if jobs[one.job].problem is None
+    }

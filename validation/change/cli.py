@@ -124,6 +124,8 @@ class Changes:
         if change.lines:
             lines.append(f"    in the recording on {now.recorded} ranks:")
             lines += [f"      {line}" for line in change.lines]
+        elif now.recorded != before.recorded:
+            lines.append(f"    recorded on {now.recorded} ranks, before on {before.recorded}: calls are not compared")
         elif not same and now.recorded is not None and not (now.timed or before.timed):
             lines.append("    no call, size or computation differs: the order of calls or who calls does")
         return lines

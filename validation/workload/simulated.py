@@ -14,7 +14,7 @@ from apps.together.run import Attempt, Ran, run_together, together_hash
 from platforms.terminal.progress import doing
 from predictor.series.pool import Kept
 from predictor.workload.schedule import Placed
-from predictor.workload.workload import Workload, fixed_end_s
+from predictor.workload.workload import Workload, fixed_dates
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,7 @@ class Simulated:
         """Return the dates of all attempts that are not stopped, by name."""
         jobs = self.workload.by_name()
         programs = [one for one in placed if jobs[one.job].problem is not None]
-        ran = {
-            one.name: Ran(one.start_s, fixed_end_s(jobs[one.job], one), jobs[one.job].run_s)
-            for one in placed
-            if jobs[one.job].problem is None
-        }
+        ran = fixed_dates(self.workload, placed)
         if programs:
             attempts = [self._attempt(one) for one in programs]
             changes = [event for event in self.workload.events if not event.fails] if events else []

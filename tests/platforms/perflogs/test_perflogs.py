@@ -95,9 +95,33 @@ def test_a_profile_of_caliper_is_a_run_whose_regions_are_its_parts():
         "jobsize": "4", "numhosts": "2", "cluster": "quartz", "executable": "/home/me/heat",
     }  # fmt: skip
     (row,) = rows(json.dumps(content))
-    assert row == {
+    assert {name: row[name] for name in row if name not in ("jobsize", "numhosts", "cluster", "executable")} == {
         "app": "heat", "platform": "quartz", "ranks": "4", "nodes": "2", "time_s": "6.0", "part_solve_s": "3.0",
         "part_halo_s": "1.0",
+    }  # fmt: skip
+
+
+def test_a_profile_of_the_channel_spot_has_times_that_include_the_regions_inside():
+    # By hand: main takes 5 of 6 s, and is divided; MPI_Wait takes 1 s outside and 0.5 s inside of it.
+    content = {
+        "data": [[1.0, 0], [5.0, 1], [3.0, 2], [0.5, 3], [2.0, 4]],
+        "columns": ["avg#inclusive#sum#time.duration", "path"],
+        "column_metadata": [{"is_value": True}, {"is_value": False}],
+        "nodes": [
+            {"label": "MPI_Wait", "column": "path"},
+            {"label": "main", "column": "path"},
+            {"label": "solve", "column": "path", "parent": 1},
+            {"label": "MPI_Wait", "column": "path", "parent": 1},
+            {"label": "sweep", "column": "path", "parent": 2},
+        ],
+        "jobsize": "125", "numhosts": "4", "cmdline": "[./bin/heat2.0,-i,10]", "problem_size": "30",
+        "spot.channel": "x",
+    }  # fmt: skip
+    (row,) = rows(json.dumps(content))
+    assert row == {
+        "app": "heat2.0", "ranks": "125", "nodes": "4", "time_s": "6.0", "part_solve_s": "3.0",
+        "part_MPI_Wait_s": "1.5", "jobsize": "125", "numhosts": "4", "cmdline": "[./bin/heat2.0,-i,10]",
+        "problem_size": "30",
     }  # fmt: skip
 
 

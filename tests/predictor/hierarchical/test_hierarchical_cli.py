@@ -105,7 +105,7 @@ def test_batch_lines_and_wall_time():
     # 3000 s and a fifth more is an hour; 3001 s a minute more.
     assert (wall_time_s(3000, 0.2), wall_time_s(3001, 0.2), wall_time_s(0.1, 0.2)) == (3600, 3660, 60)
     assert batch_lines("slurm", one, 90_000, exclusive=False) == [
-        "#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=8", "#SBATCH --time=25:00:00",
+        "#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=8", "#SBATCH --time=1-01:00:00",
     ]  # fmt: skip
     assert batch_lines("moab", one, 3660, exclusive=True) == [
         "#MSUB -l nodes=4:ppn=8", "#MSUB -l walltime=01:01:00", "#MSUB -l naccesspolicy=singlejob",

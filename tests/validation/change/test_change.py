@@ -94,6 +94,15 @@ def test_timed_computation_fails_only_outside_its_interval():
         assert (changes.status == 3) is failed
 
 
+def test_recordings_on_other_numbers_of_ranks_are_not_compared():
+    what = {"app": "a", "ranks": 64, "platform": "p", "predictor": "x"}
+    now, before = (
+        Case(what, time_s, time_s, time_s, False, recorded=ranks) for time_s, ranks in ((2.0, 32), (1.0, 16))
+    )
+    text = Changes([Change(now, before)], None, None, None).text()
+    assert "recorded on 32 ranks, before on 16: calls are not compared" in text and "no call" not in text
+
+
 @pytest.mark.parametrize("name", ["github", "gitlab"])
 def test_the_templates_are_yaml_and_ask_for_a_comparison(name):
     yaml = pytest.importorskip("yaml")
