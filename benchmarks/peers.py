@@ -2,7 +2,7 @@
 
 CG, MG and LU of class B on 32 ranks, 20 iterations, and a halo along three axes with a sum that was learned from
 recordings on 4 to 32 ranks, all on one of the named grids.  Every code gets the same computations and messages:
-those of the recorded, or expected, program with its collectives as single messages.
+those of the recorded, or expected, program, with the messages inside its collectives.
 
 * ``graph``: the evaluation of dpgraph:known in this process, without the steady state.
 * ``LogGOPSim`` and ``ATLAHS``: the LogGOPSim of both projects, from GOAL text made here.  It shares no links, and all
