@@ -160,7 +160,7 @@ class _Expansion:
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
     known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
-    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # names whose values change, by id of the expression
+    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # names that change, by id of the expression
     alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
     told: dict[int, bool] = field(default_factory=dict)  # `is_told_by_values`, by id of the step
     asked: list[tuple[Question, Value]] = field(default_factory=list)  # of the present turn: expressions with `turn`
