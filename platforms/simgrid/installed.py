@@ -70,13 +70,7 @@ def check_simgrid() -> None:
 
 def wheel_prefix() -> Path | None:
     """Return the prefix of the wheel gridval-simgrid in this environment of Python; None if it is not installed."""
-    return _wheel_prefix(tuple(sys.path))
-
-
-@functools.cache
-def _wheel_prefix(path: tuple[str, ...]) -> Path | None:
-    """Return the prefix of the wheel on a path of modules, which is asked for each file that a source includes."""
-    spec = importlib.machinery.PathFinder.find_spec(_WHEEL, path)
+    spec = importlib.machinery.PathFinder.find_spec(_WHEEL)
     return None if spec is None or not spec.origin else Path(spec.origin).resolve().parent
 
 
