@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import label_decades, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
@@ -21,7 +22,6 @@ BANDS_PCT = (5.0, 10.0)
 LIMITS_PCT = (5.0, 10.0, 20.0)
 _LEAST_PCT = 1e-3  # smaller errors are drawn here
 _MOST_MARKERS = 1500  # markers drawn as vector shapes; more become one image
-_SIZE = (5.4, 4.3)  # inches
 
 
 def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
@@ -112,15 +112,11 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
-    # Imported here because they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    # w_pad is in inches; with less, the label of the vertical axis is cut off.
-    layout = ConstrainedLayoutEngine(compress=True, w_pad=0.1) if square else ConstrainedLayoutEngine()
-    figure = Figure(figsize=_SIZE, layout=layout)
+    figure = new_figure(5.4, 4.3)
     axes = figure.add_subplot()
     if square:
+        # w_pad is in inches; with less, the label of the vertical axis is cut off.
+        figure.set_layout_engine("constrained", compress=True, w_pad=0.1)
         axes.set_box_aspect(1)
     return figure, axes
 
@@ -180,8 +176,7 @@ def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) ->
     for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
         if logarithmic:
             label_decades(axis)
-    axes.grid(color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    finish(axes)
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
