@@ -7,22 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.files.writing import save_figure
-from platforms.plotting.styles import label_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Matplotlib is slow to import: each function that needs it imports it.
 ENDINGS = ("png", "svg")
 _LETTER_IN, _ENTRY_IN = 0.068, 0.55  # width of a letter, and of a legend's entry without its text
 _LINE_IN = 0.22  # height of a line of the legend
-_LOGARITHMIC_FROM = 6.0  # ratio of the largest to the smallest value of an axis
 
 
 def new_figure(width_in: float, height_in: float, title: str = "") -> Figure:
     """Return an empty figure of this size in inches, with a title above all panels."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # imported here because it is slow to import
 
     figure = Figure(figsize=(width_in, height_in), layout="constrained")
     if title:
@@ -50,15 +47,6 @@ def panels(
     return figure, made[:count]
 
 
-def space(figure: Figure, place: tuple[int, int, int], *, elev: float = 28, azim: float = -125, **labels: Any) -> Any:
-    """Return three-dimensional axes at a place of the figure: number of lines, number of columns, number from 1."""
-    axes: Any = figure.add_subplot(*place, projection="3d")
-    axes.set(**labels)
-    axes.view_init(elev=elev, azim=azim)
-    axes.set_box_aspect(None, zoom=0.9)  # leaves space for the labels of the vertical axis
-    return axes
-
-
 def finish(axes: Axes, title: str = "", *, legend: Mapping[str, Any] | None = None, **properties: Any) -> None:
     """Set the title and the properties of axes, such as xlabel and yscale; add a grid, and a legend if given."""
     axes.set(**properties)
@@ -72,20 +60,6 @@ def finish(axes: Axes, title: str = "", *, legend: Mapping[str, Any] | None = No
     axes.set_axisbelow(True)
 
 
-def say_empty(axes: Axes, text: str) -> None:
-    """Write into axes without data why there are none."""
-    axes.text(0.5, 0.5, text, ha="center", transform=axes.transAxes, color="0.4")
-
-
-def scale(axes: Axes, name: str, values: Sequence[float], *, least_ratio: float = _LOGARITHMIC_FROM) -> None:
-    """Make axis x or y logarithmic if its values are above 0 and differ by this ratio, with plain numbers."""
-    least, most = min(values, default=0.0), max(values, default=0.0)
-    if least <= 0 or most < least_ratio * least:
-        return
-    axes.set(**{f"{name}scale": "log"})
-    label_decades(axes.xaxis if name == "x" else axes.yaxis)
-
-
 def legend_below(figure: Figure, keys: Mapping[str, Mapping[str, Any]] | None = None, *, fontsize: float = 8.5) -> None:
     """Put a legend below all panels, in as many columns as there is room for; more lines make the figure higher.
 
@@ -95,6 +69,7 @@ def legend_below(figure: Figure, keys: Mapping[str, Mapping[str, Any]] | None = 
             panels, each once.
         fontsize: Size of its text, points.
     """
+    # Imported here because they are slow to import.
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.files.writing import usable_folder, write_picture
-from platforms.plotting.charts import space
+from platforms.plotting.axes import space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from platforms.files.writing import usable_folder, write_picture, written_into
-from platforms.plotting.charts import new_figure, space, write_figures
+from platforms.plotting.axes import space
+from platforms.plotting.charts import new_figure, write_figures
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap

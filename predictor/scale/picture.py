@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from platforms.plotting.charts import finish, panels, say_empty
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, panels
 from platforms.plotting.styles import STYLES, label_decades
 from predictor.scale.curve import Row, best_row, knee_row
 from predictor.scale.text import time_name

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from platforms.plotting.charts import finish, legend_below, new_figure, panels, scale
+from platforms.plotting.axes import scale
+from platforms.plotting.charts import finish, legend_below, new_figure, panels
 from platforms.plotting.front import draw_front, place_labels
 from platforms.plotting.styles import style_of
 from platforms.plotting.words import Row, plain, shortened, texts_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.plotting.charts import new_figure, space, write_figures
+from platforms.plotting.axes import space
+from platforms.plotting.charts import new_figure, write_figures
 from predictor.hierarchical.figures import AXES
 from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.cores.communication import Point

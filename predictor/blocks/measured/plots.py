@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.plotting.charts import finish, new_figure, panels, say_empty
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, new_figure, panels
 from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes
 from predictor.blocks.drawing import write_figures as written
 from predictor.blocks.measured.fitted import MeasuredModel

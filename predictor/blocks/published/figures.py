@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.plotting.charts import finish, new_figure, panels, say_empty
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, new_figure, panels
 from predictor.blocks.drawing import MAPPED, TIMES_BY_SIZE, broadcast_axes, write_figures
 from predictor.blocks.names import POWER_LAWS
 from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
