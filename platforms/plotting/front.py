@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,10 +32,11 @@ def draw_front(axes: Axes, points: Sequence[tuple[float, float, bool, str]], not
     front = sorted((x, -y) for x, y, on_front, _ in points if on_front)
     steps = [(x, -y) for x, y in front]
     corners = [*steps[:1], *(point for a, b in pairwise(steps) for point in ((b[0], a[1]), b))]
-    for values, style, look in (
+    drawn: tuple[tuple[list[tuple[float, float]], str, dict[str, Any]], ...] = (
         (corners, ":", {"linewidth": 1, "zorder": 1, "label": f"{nothing} is below and left of this line"}),
         (steps, "o", {"markersize": 7, "zorder": 3, "label": "on the Pareto front"}),
-    ):
+    )
+    for values, style, look in drawn:
         axes.plot([x for x, _ in values], [y for _, y in values], style, color=_FRONT, **look)
     rest = [(x, y) for x, y, on_front, _ in points if not on_front]
     if rest:

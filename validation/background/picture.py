@@ -39,7 +39,7 @@ def _distributions(axis: Any, judgements: Sequence[Judged], styles: dict[str, An
         color, _, line = styles[judgement.forecast.predictor]
         axis.ecdf(judgement.forecast.times_s, color=color, ls=line)
         axis.plot([judgement.forecast.quiet.time_s], [0.0], "^", color=color, ms=7, clip_on=False)
-    axis.set_xlabel("time in s; triangles: predicted for the quiet grid", fontsize=8)
+    axis.set_xlabel("time, s; triangles: predicted for the quiet grid", fontsize=8)
     axis.set_ylabel("share of the runs that take no longer", fontsize=8)
     axis.tick_params(labelsize=8)
 

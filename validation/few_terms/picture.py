@@ -60,4 +60,4 @@ def _panel(axis: Any, table: Table, rows: list[Judged]) -> None:
     label_decades(axis.yaxis)
     axis.tick_params(labelsize=7)
     axis.set_xlabel("nodes", fontsize=7)
-    axis.set_ylabel("time in s", fontsize=7)
+    axis.set_ylabel("time, s", fontsize=7)
