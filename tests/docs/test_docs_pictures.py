@@ -18,7 +18,6 @@ import draw_first_result
 import draw_predictors
 import write_clusters
 from clusters import hpl, league, published
-from pictures import measured
 from pictures.runs import case, open_runner
 from pictures.style import card, style, svg
 
@@ -26,7 +25,7 @@ from validation.report.public.kept import kept_clusters
 
 PREDICTORS = DOCS / "predictors"
 LARGEST_BYTES = 100_000
-WITHOUT = {"index", "conformance"}  # pages that are about no single predictor
+WITHOUT = {"index"}  # is about all predictors
 SHOWN_ON = {"hcf-nnls": "hcf", "extrap": "regression"}  # pictures on the page of another one
 DRAWN = [
     draw_first_result.PICTURE,
@@ -126,12 +125,6 @@ def test_the_pictures_of_the_predictors_are_current(name):
     with open_runner() as runner:
         drawn = draw_predictors.drawing(name, runner)
     assert texts(drawn) == texts((PREDICTORS / f"{name}.svg").read_text()), "run python docs/draw_predictors.py"
-
-
-def test_the_picture_of_measured_runs_finds_its_table():
-    rows = measured.rows()
-    assert {row["grid"] for row in rows} == {"free", "wan10"}
-    assert all(measured.SHOWN.keys() <= row.keys() for row in rows)
 
 
 def test_a_picture_that_does_not_exist_is_refused_in_one_line():
