@@ -115,6 +115,12 @@ _BLOCKS = {
     "block": Verb("time, power and energy of one block", "predictor.blocks.block_command"),
     "calibrate": Verb("coefficients of all blocks on a platform", "predictor.blocks.calibrate_command"),
     "figures": Verb("draw the formulas of a published model", "predictor.blocks.figures_command"),
+    "volunteers": _with_simulation(
+        "expect the time of work units on volunteers that join and leave",
+        "predictor.blocks.volunteers.command",
+        "validation.blocks.volunteers.cli",
+        "simulate each draw",
+    ),
 }
 _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.show.cli"),
