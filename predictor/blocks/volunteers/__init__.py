@@ -1,4 +1,4 @@
 """Work units on volunteers' computers that join and leave: the time until the last unit is done.
 
-Public faces: ``command``, ``project``, ``handing_out``.
+Public faces: ``cli``, ``project``, ``handing_out``.
 """

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.blocks.volunteers import command
-from predictor.blocks.volunteers.command import Expectation, VolunteersRequest, expectation
+from predictor.blocks.volunteers import cli as command
+from predictor.blocks.volunteers.cli import Expectation, VolunteersRequest, expectation
 from predictor.blocks.volunteers.handing_out import Outcome, outcome
 from predictor.blocks.volunteers.periods import Drawn, Law
 from predictor.blocks.volunteers.project import LEAVES, Project, Volunteer, read_project

@@ -14,7 +14,7 @@ from platforms.command.command import Command, Reply
 from platforms.command.request import option
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
-from predictor.blocks.volunteers.command import VolunteersRequest, expectation
+from predictor.blocks.volunteers.cli import VolunteersRequest, expectation
 
 if TYPE_CHECKING:
     from validation.blocks.volunteers.simulated import SimulatedDraw
