@@ -10,6 +10,8 @@ TYPE_CHECKING = False  # importing typing takes as long as the rest of this modu
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_NEW_OBJECTS = 50_000  # after which garbage is looked for; imports make many objects and no garbage
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command, in the resident process if there is one, and return its exit status."""
@@ -19,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_here(argv: Sequence[str] | None = None) -> int:
     """Run the command in this process and return its exit status."""
+    # Imported here because the resident process has them already.
     import atexit
     import gc
 
@@ -32,11 +35,9 @@ def run_here(argv: Sequence[str] | None = None) -> int:
     return entrance.main(argv)
 
 
-_NEW_OBJECTS = 50_000  # after which garbage is looked for; imports make many objects and no garbage
-
-
 def serve(folder: str) -> None:
     """Be the resident process (validation/resident)."""
+    # Imported here because no command needs it.
     from validation.resident.server import serve
 
     from .blas import use_one_thread
