@@ -63,13 +63,6 @@ def test_files_on_the_pages_are_the_examples(page, kind, file):
     assert shown == (ROOT / "examples" / file).read_text()
 
 
-def test_the_index_has_eight_tutorials_that_exist():
-    folder = ROOT / "docs" / "tutorials"
-    links = re.findall(r"^\d\. \[[^]]+\]\(([^)]+)\)", (folder / "index.md").read_text(), re.MULTILINE)
-    assert len(links) == 8
-    assert all((folder / link).is_file() for link in links)
-
-
 def test_the_entry_point_on_the_page_is_the_group_that_is_read():
     from predictor.plugins import GROUP
 

@@ -29,7 +29,7 @@ class FewTermsRequest(WideOption, JsonOption):
     runs: str = argument(
         "RUNS",
         "measured runs: a CSV file with a row per case, app, nodes, time_s and more; or a performance log or report of "
-        "ReFrame, a Caliper profile, an Extra-P experiment (docs/programs/performance-logs.md)",
+        "ReFrame, a Caliper profile, an Extra-P experiment (docs/programs/traces.md)",
     )
     series: str = option("app", "COLUMNS", "columns that distinguish series (default: %(default)s)")
     evidence: str = option("", "LIST", "numbers of nodes that are evidence (default: of each series the smaller half)")

@@ -164,7 +164,7 @@ def efficiencies(
 def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
     """Return the bandwidth between cores and memory derived from the slowdown of kernels on nodes, byte/s.
 
-    On the bus of docs/kernels/memory-bus.md each of c ranks waits for the bytes of all: an operation takes
+    On the bus of docs/kernels/index.md each of c ranks waits for the bytes of all: an operation takes
     (c - 1) times its bytes over the bandwidth longer than alone.  The median over kernels counts.
 
     Args:
