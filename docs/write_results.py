@@ -45,6 +45,13 @@ def rows_as_markdown(rows: str) -> str:
     return "\n".join("| " + " | ".join(cell.strip().replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def first_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file's first table: each cell without its backquotes, by the name of its column."""
+    table = tomllib.loads(path.read_text("utf-8"))["table"][0]
+    lines = [[cell.strip(" `") for cell in line] for line in csv.reader(table["rows"].strip().splitlines())]
+    return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+
+
 def origin(table: Mapping[str, Any]) -> str:
     """Return the sentence that says where a table's rows are from."""
     if "source" in table:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from write_results import first_rows
 
 from apps.runs.runner import Runner
 from pictures.style import BLUE, GREY, INK, NOTE, ORANGE, PALE, card
 
 TITLE = "Errors of simulate and of hcf:constant for measured runs on two emulated grids"
-PAGE = Path(__file__).resolve().parents[1] / "validation" / "measured-league.md"
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "measured-league.toml"
 SHOWN = {"simulate": ("o", BLUE), "hcf:constant": ("D", ORANGE)}
 _MARGIN = 2  # %, beyond the largest errors
 
 
 def rows() -> list[dict[str, str]]:
-    """Return the rows of the table in the page's section of errors, by heading."""
-    section = PAGE.read_text("utf-8").partition("\n## Errors\n")[2].partition("\n## ")[0]
-    (table,) = re.findall(r"^(\| grid \| run \|.*\n(?:\|.*\n)+)", section, re.MULTILINE)
-    heading, _, *lines = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in table.splitlines())
-    return [dict(zip(heading, cells, strict=True)) for cells in lines]
+    """Return the rows of the first table of the measured league, by heading."""
+    return first_rows(RESULTS)
 
 
 def draw(_runner: Runner) -> Figure:
