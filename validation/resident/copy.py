@@ -23,7 +23,7 @@ _DESCRIPTORS = 4  # three standard streams, and the folder
 
 @dataclass(frozen=True)
 class Command:
-    """What a process gets from the shell, beside its open files."""
+    """All that a process gets from the shell, beside its open files."""
 
     words: list[str]  # sys.argv
     started: list[str]  # sys.orig_argv
@@ -34,7 +34,7 @@ class Command:
 
 @dataclass
 class _Leaving:
-    """What the copy says at its end; without a connection this is the resident process itself."""
+    """The last message of the copy; without a connection this is the resident process itself."""
 
     process: int = -1  # the copy's; processes that it copies of itself say nothing
     connection: socket.socket | None = None

@@ -1,4 +1,4 @@
-"""Which commands the resident process may answer, and where a user's resident processes are found.
+"""Commands that the resident process may answer, and the place of its socket.
 
 This is imported before anything else of the project, and therefore imports almost nothing.
 """
