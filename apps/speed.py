@@ -2,23 +2,26 @@
 
 Peak is the speed of a double-precision matrix product by numpy on one thread; each kernel does its arithmetic on one
 rank.  The shares are kept in the cache folder, for ``--efficiency measured``.  With ``--memory`` the bandwidth of the
-memory is measured.
+memory is measured, here or on a machine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from apps.errors import KernelError
+from apps.machines.machine_file import read_machine
 from apps.options.exit_status import exit_status
 from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, shortened
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.stream.measure import TIMES_CACHES, memory_of_this_computer
+from apps.stream.measure import NodeMemory, memory_of_this_computer
 from platforms.command.command import Command, Reply
 from platforms.command.request import Request, option
+from platforms.errors import UserError
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
 
@@ -65,41 +68,60 @@ class SpeedRequest(Request):
     memory: bool = option(
         False,
         help="instead of the kernels measure the memory bandwidth, by STREAM's triad on one to all cores, for gridval "
-        "plan cores --memory; run it on a node of the cluster",
+        "plan cores --memory; run it on a node of the cluster, or give --machine",
+    )
+    machine: str | None = option(
+        None,
+        "FILE.toml",
+        "with --memory: measure the first node of every cluster of this machine (docs/programs/machines.md); what is "
+        "measured is kept in the store",
     )
 
 
-def _memory() -> Reply:
-    """Return the memory bandwidth of this computer."""
-    measured, caches = memory_of_this_computer()
-    whole = measured[-1]
-    array_bytes = 8 * whole.elements * whole.processes
-    rows = [["processes", "GB/s"], *([str(one.processes), f"{one.bandwidth_Bps / 1e9:.4g}"] for one in measured)]
-    said = [
-        *table_lines(rows),
-        "",
-        *prose_lines(
-            f"STREAM's triad, the best of {len(whole.times_s)} repeats, arrays of {array_bytes / 1e9:.3g} GB"
-            + (f", {array_bytes / caches:.2g} times the last caches" if caches else "")
-        ),
-    ]
-    if caches == 0:
-        said.append("caution: the system does not say how large its caches are: it may be their bandwidth")
-    elif array_bytes < TIMES_CACHES * caches:
-        said.append("caution: less than 4 times the caches, which the free memory does not allow: it may be too high")
-    said.append(f"gridval plan cores --memory {whole.bandwidth_Bps / 1e9:.4g}")
-    value = {
-        "processes": [one.processes for one in measured],
-        "bandwidth_Bps": [one.bandwidth_Bps for one in measured],
-        "array_bytes": array_bytes,
-        "cache_bytes": caches,
+def _lines(node: NodeMemory) -> list[str]:
+    """Return the bandwidths of a node as text."""
+    rows = [["processes", "GB/s"], *([str(one.processes), f"{one.bandwidth_Bps / 1e9:.4g}"] for one in node.triads)]
+    times = f", {node.array_bytes / node.cache_bytes:.2g} times the last caches" if node.cache_bytes else ""
+    said = f"STREAM's triad, the best of {len(node.triads[-1].times_s)} repeats, arrays of {node.array_bytes / 1e9:.3g}"
+    return [
+        *table_lines(rows), "", *prose_lines(f"{said} GB{times}"),
+        *([f"caution: {node.caution}"] if node.caution else []),
+        f"gridval plan cores --memory {node.bandwidth_Bps / 1e9:.4g}",
+    ]  # fmt: skip
+
+
+def _value(node: NodeMemory) -> dict[str, Any]:
+    return {
+        "processes": [one.processes for one in node.triads],
+        "bandwidth_Bps": [one.bandwidth_Bps for one in node.triads],
+        "array_bytes": node.array_bytes,
+        "cache_bytes": node.cache_bytes,
     }
-    return Reply(value, lambda: "\n".join(said), lambda: value)
+
+
+def _memory(request: SpeedRequest) -> Reply:
+    """Return the memory bandwidth of this computer, or of the node types of a machine."""
+    if request.machine is None:
+        node = memory_of_this_computer()
+        said, value = _lines(node), _value(node)
+        return Reply(value, lambda: "\n".join(said), lambda: value)
+    # Imported here because they are slow to import.
+    from apps.store.store import Store
+    from apps.stream.on_machine import memory_of_machine
+
+    machine = read_machine(request.machine)
+    with Store() as store:
+        nodes = memory_of_machine(machine, store)
+    said = [line for name, node in nodes.items() for line in (f"{name}, measured on {node.host}:", *_lines(node), "")]
+    value = {"clusters": {name: {"host": node.host, **_value(node)} for name, node in nodes.items()}}
+    return Reply(value, lambda: "\n".join(said[:-1]), lambda: value)
 
 
 def _run(request: SpeedRequest) -> int | Reply:
     if request.memory:
-        return _memory()
+        return _memory(request)
+    if request.machine is not None:
+        raise UserError(f"--machine {request.machine}", "has no effect without --memory", "Add --memory")
     peak = dgemm_flops()
     print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
     shares = {}

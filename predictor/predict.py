@@ -24,6 +24,7 @@ from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import option
@@ -49,6 +50,7 @@ from predictor.options import (
 )
 from predictor.registry import predictor
 
+_DURATIONS = "predictor.durations.before:warn"  # an add-on
 MOST_NAMED = 8  # clusters whose hosts are counted in the text
 
 
@@ -220,6 +222,8 @@ def predictions(
             if settings.machine is None:
                 runner.start(_first_runs(models, targets, broker))
             answers = [Best(answer, ()) for model in models for answer in _asked(model, targets, broker, len(models))]
+    if given is None and is_there(_DURATIONS):
+        provided(_DURATIONS)([best.answer for best in answers], settings, said)
     if write_to is not None:
         write_host_file(write_to, placement)
     return Predictions(answers, models is not None, placement, write_to, said)

@@ -70,7 +70,7 @@ def check_success(done: Finished, what: str) -> None:
         remedy = "Correct the platform file (loopback_bw and loopback_lat of a <cluster> let hosts send to themselves)"
         raise PlatformError(what, f"SimGrid says: {no_way[1]}", remedy)
     if _NO_DISK in done.log:
-        remedy = "Give each host a <disk> with the properties mount and content (docs/programs/calls.md)"
+        remedy = "Give each host a <disk> with the properties mount and content (docs/programs/own-program.md)"
         raise KernelError(what, "the program opens a parallel file on a host without a disk", remedy)
     failed = failure(done)
     if failed is not None:

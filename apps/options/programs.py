@@ -74,7 +74,7 @@ class ProgramOptions(ProblemOptions):
         None,
         "ARGS",
         "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run, and "
-        "{shares} by the parts of the data of all ranks, such as 0.25,0.75 (docs/planning/shares.md)",
+        "{shares} by the parts of the data of all ranks, such as 0.25,0.75 (docs/planning/cores.md)",
     )
     program_iterations: int | None = option(None, "N", "number of iterations of a full run")
     program_period: int | None = option(
@@ -88,7 +88,7 @@ class ProgramOptions(ProblemOptions):
         None,
         "COMMAND",
         "a shell command that builds the executable first, run in its folder; mpicc, mpicxx and mpif90 in it are "
-        "SimGrid's compilers, or with --machine the machine's (docs/programs/recipes.md)",
+        "SimGrid's compilers, or with --machine the machine's (docs/programs/own-program.md)",
     )
     program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
     program_file: tuple[str, ...] = option(

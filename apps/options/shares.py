@@ -30,7 +30,7 @@ class SharesOption(Request):
         EQUAL,
         "equal|speed|FILE.csv",
         "how the data are divided among the ranks: equal (default), speed (in proportion to the speed of each "
-        "rank's host), or a file with the columns cluster, share or host, share (docs/planning/shares.md)",
+        "rank's host), or a file with the columns cluster, share or host, share (docs/planning/cores.md)",
     )
 
 

@@ -30,7 +30,7 @@ class TimelineOption(Request):
         None,
         "FILE",
         f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
-        "(docs/programs/timelines.md); the run is simulated once more for it",
+        "(docs/programs/traces.md); the run is simulated once more for it",
     )
 
 

@@ -85,7 +85,7 @@ class RunRecord:
     # to the moment at which the last rank ends it.  This is a little more than time_s, because the ranks do not leave
     # the barrier at the start at the same time.  The values are J of every host and every link for which the platform
     # gives watts, including hosts without ranks; None: the platform gives no watts.  The energy of links is what
-    # SimGrid's plugin computes from their load (docs/planning/energy.md).
+    # SimGrid's plugin computes from their load (docs/planning/cost-and-carbon.md).
     energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     link_energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     energy_span_s: float | None = None

@@ -239,7 +239,7 @@ def check_memory_bus(
     where = "--memory-bus"
     if target.problem.program is not None and bytes_per_flop is None:
         problem = "a program of your own does not say how many bytes it moves"
-        raise OptionError(where, problem, "Give --bytes-per-flop (docs/kernels/memory-bus.md), or leave it out")
+        raise OptionError(where, problem, "Give --bytes-per-flop (docs/kernels/index.md), or leave it out")
     if engine not in ("smpi", REPLAY):
         raise OptionError(where, f"engine {engine} has no memory bus", "Take engine smpi")
     if compute == "none":

@@ -1,4 +1,4 @@
-"""Memory bandwidth of this computer, measured by STREAM's triad on one core to all.
+"""Memory bandwidth of this computer and of a machine's nodes, measured by STREAM's triad on one core to all.
 
-Public faces: ``measure.triads``, ``measure.memory_of_this_computer``.
+Public faces: ``measure.triads``, ``measure.memory_of_this_computer``, ``on_machine.memory_of_machine``.
 """

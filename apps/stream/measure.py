@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +13,15 @@ from platforms.errors import UserError
 from platforms.simgrid.compiling import compile_once
 from platforms.terminal.progress import doing
 
+# As in triad.h.
 BYTES_PER_ELEMENT = 24  # two doubles are read and one is written; the line that the write fetches does not count
 _SOURCE = Path(__file__).with_name("triad.c")
 _FLAGS = ("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
-_REPEATS = 10
+REPEATS = 10
 TIMES_CACHES = 4  # STREAM's rule: each array is at least so many times as large as all last caches together
-_LEAST_ELEMENTS = 10_000_000
-_LARGEST_SHARE = 4  # of the available memory a quarter may be used
+LEAST_ELEMENTS = 10_000_000
+LARGEST_SHARE = 4  # of the available memory a quarter may be used
 _PATIENCE_S = 600.0
-_CACHES = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,34 @@ class Triad:
         return BYTES_PER_ELEMENT * self.elements * self.processes / min(self.times_s)
 
 
+@dataclass(frozen=True)
+class NodeMemory:
+    """Triads of one to all cores of a node."""
+
+    host: str
+    cache_bytes: int  # of all last caches; 0: the system does not say
+    triads: tuple[Triad, ...]
+
+    @property
+    def bandwidth_Bps(self) -> float:
+        """Bytes per second with all cores."""
+        return self.triads[-1].bandwidth_Bps
+
+    @property
+    def array_bytes(self) -> int:
+        """Bytes of an array of all processes together."""
+        return 8 * self.triads[-1].elements * self.triads[-1].processes
+
+    @property
+    def caution(self) -> str:
+        """Reason for a bandwidth that may be too high; empty: none."""
+        if self.cache_bytes == 0:
+            return "the system does not say how large its caches are: it may be their bandwidth"
+        if self.array_bytes < TIMES_CACHES * self.cache_bytes - 8 * self.triads[-1].processes:
+            return "less than 4 times the caches, which the free memory does not allow: it may be too high"
+        return ""
+
+
 def counts(cores: int) -> list[int]:
     """Return the numbers of processes to measure: powers of two, and all cores.
 
@@ -46,40 +75,37 @@ def counts(cores: int) -> list[int]:
     return [*(1 << place for place in range(cores.bit_length()) if 1 << place < cores), cores]
 
 
-def cache_bytes(folder: Path = _CACHES) -> int:
-    """Return the bytes of all last-level caches together; 0: the system does not say."""
-    found: dict[tuple[int, str], int] = {}
-    for index in folder.glob("cpu[0-9]*/cache/index[0-9]*"):
-        try:
-            level, shared = int((index / "level").read_text()), (index / "shared_cpu_list").read_text().strip()
-            size = (index / "size").read_text().strip()
-            found[level, shared] = int(size[:-1]) * {"K": 1 << 10, "M": 1 << 20}[size[-1]]
-        except (OSError, ValueError, KeyError, IndexError):
-            continue
-    last = max((level for level, _ in found), default=0)
-    return sum(size for (level, _), size in found.items() if level == last)
+def sizes(folder: Path | None = None, available: int | None = None) -> tuple[int, int]:
+    """Return the bytes of all last-level caches together, and the elements of an array of all processes together.
 
-
-def available_bytes() -> int:
-    """Return the bytes of memory that programs may still use."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-
-
-def elements_in_all(caches: int, available: int) -> int:
-    """Return the number of elements of an array of all processes together.
+    Args:
+        folder: In place of the system's folder of processors; 0 bytes: it does not say.
+        available: In place of the free memory, bytes.
 
     Raises:
         UserError: The memory that is free does not hold arrays of the least size.
     """
-    most = available // _LARGEST_SHARE // BYTES_PER_ELEMENT
-    if most < _LEAST_ELEMENTS:
-        needed = _LEAST_ELEMENTS * BYTES_PER_ELEMENT * _LARGEST_SHARE / 1e9
-        raise UserError("program speed --memory", f"less than {needed:.2g} GB of memory are free", "End other programs")
-    return min(max(_LEAST_ELEMENTS, TIMES_CACHES * caches // 8), most)
+    words = [] if folder is None or available is None else [str(folder), str(available)]
+    done = subprocess.run([_program(), "sizes", *words], capture_output=True, text=True, check=True)
+    caches, elements = map(int, done.stdout.split())
+    check_memory("this computer", elements)
+    return caches, elements
 
 
-def triads(processes: Sequence[int], elements: int, *, repeats: int = _REPEATS) -> list[Triad]:
+def check_memory(where: str, elements: float) -> None:
+    """Raise UserError if there is no room for the arrays: ``elements`` is 0."""
+    if not elements:
+        needed = LEAST_ELEMENTS * BYTES_PER_ELEMENT * LARGEST_SHARE / 1e9
+        raise UserError(where, f"less than {needed:.2g} GB of memory are free", "End other programs")
+
+
+def _program() -> Path:
+    return compile_once(
+        "triad", [_SOURCE], compiler=["gcc"], flags=_FLAGS, libraries=["-lpthread"], headers=[_SOURCE.with_suffix(".h")]
+    )
+
+
+def triads(processes: Sequence[int], elements: int, *, repeats: int = REPEATS) -> list[Triad]:
     """Return the measured triads of each number of processes.
 
     Args:
@@ -90,8 +116,7 @@ def triads(processes: Sequence[int], elements: int, *, repeats: int = _REPEATS) 
     Raises:
         UserError: There is no C compiler, or the program fails.
     """
-    program = compile_once("triad", [_SOURCE], compiler=["gcc"], flags=_FLAGS, libraries=["-lpthread"])
-    made = []
+    program, made = _program(), []
     for count in processes:
         each = max(elements // count, 1)
         with doing(f"triad of {count} processes"):
@@ -111,11 +136,11 @@ def triads(processes: Sequence[int], elements: int, *, repeats: int = _REPEATS) 
     return made
 
 
-def memory_of_this_computer() -> tuple[list[Triad], int]:
-    """Return the triads of one to all cores that this process may use, and the bytes of the last caches.
+def memory_of_this_computer() -> NodeMemory:
+    """Return the triads of one to all cores that this process may use.
 
     Raises:
-        UserError: As ``triads`` and ``elements_in_all``.
+        UserError: As ``triads`` and ``sizes``.
     """
-    caches = cache_bytes()
-    return triads(counts(len(os.sched_getaffinity(0))), elements_in_all(caches, available_bytes())), caches
+    caches, elements = sizes()
+    return NodeMemory(socket.gethostname(), caches, tuple(triads(counts(len(os.sched_getaffinity(0))), elements)))

@@ -1,21 +1,20 @@
-/* The triad of STREAM (J. D. McCalpin, "Memory bandwidth and machine balance in current high performance computers",
- * 1995): a[i] = b[i] + s * c[i], which counts 24 bytes for each element of doubles.
+/* Runs the triad on this computer.
  *
+ *   triad sizes [FOLDER BYTES]        prints the bytes of the last caches, and the elements of an array of all processes;
+ *                                     FOLDER and BYTES replace the system's folder of processors and the free memory
  *   triad PROCESSES ELEMENTS REPEATS
  *
  * Each process has three arrays of ELEMENTS doubles, touched first by itself.  All begin each repeat together; its time
  * is that from the first begin to the last end.  Prints the seconds of each repeat, after one that is not counted, and
  * at last "ok" if the results are right. */
 #define _GNU_SOURCE
+#include "triad.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_PROCESSES = 4096 };
@@ -24,13 +23,6 @@ typedef struct {
   pthread_barrier_t barrier;
   double begin_s[MOST_PROCESSES], end_s[MOST_PROCESSES];
 } Shared;
-
-static double now_s(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* The process stays on its core, which its memory is near to. */
 static void stay_on(int process)
@@ -60,33 +52,36 @@ static double slowest_s(const Shared *shared, int processes)
 
 static int work(Shared *shared, int process, int processes, size_t elements, int repeats)
 {
+  Arrays arrays;
   stay_on(process);
-  double *a = malloc(3 * elements * sizeof *a);
-  if (!a)
+  if (!make_arrays(&arrays, elements))
     return 3; /* the others wait at the barrier, and end with the parent */
-  double *b = a + elements, *c = b + elements;
-  for (size_t i = 0; i < elements; i++) {
-    a[i] = 0;
-    b[i] = 2;
-    c[i] = 1;
-  }
   for (int repeat = 0; repeat <= repeats; repeat++) {
-    double scale = 3 + repeat; /* another one each time, so that no repeat is left out */
     pthread_barrier_wait(&shared->barrier);
     shared->begin_s[process] = now_s();
-    for (size_t i = 0; i < elements; i++)
-      a[i] = b[i] + scale * c[i];
+    triad(&arrays, repeat);
     shared->end_s[process] = now_s();
     pthread_barrier_wait(&shared->barrier);
     if (process == 0 && repeat > 0)
       printf("%.9f\n", slowest_s(shared, processes));
   }
   fflush(stdout);
-  return a[0] == 5 + repeats && a[elements - 1] == 5 + repeats ? 0 : 1;
+  return is_right(&arrays, repeats) ? 0 : 1;
+}
+
+static int print_sizes(const char *folder, double available)
+{
+  double caches = cache_bytes(folder);
+  printf("%.0f %.0f\n", caches, elements_in_all(caches, available));
+  return 0;
 }
 
 int main(int argc, char **argv)
 {
+  if (argc == 2 && !strcmp(argv[1], "sizes"))
+    return print_sizes("/sys/devices/system/cpu", available_bytes());
+  if (argc == 4 && !strcmp(argv[1], "sizes"))
+    return print_sizes(argv[2], atof(argv[3]));
   int processes = argc == 4 ? atoi(argv[1]) : 0, repeats = argc == 4 ? atoi(argv[3]) : 0;
   size_t elements = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
   if (processes < 1 || processes > MOST_PROCESSES || repeats < 1 || elements < 1)

@@ -202,9 +202,9 @@ def _hash(decides: tuple[object, ...], files: Sequence[Path]) -> str:
 
 def is_system(path: Path) -> bool:
     """Return whether a file belongs to a package of the system, or to the SimGrid that is used instead of its own."""
-    prefix = chosen_prefix()
-    of_package = str(path).startswith(_SYSTEM) and not str(path).startswith(_LOCAL)
-    return of_package or (prefix is not None and path.is_relative_to(prefix))
+    if str(path).startswith(_SYSTEM) and not str(path).startswith(_LOCAL):
+        return True  # at once: a source includes hundreds, and to look for the wheel takes long
+    return (prefix := chosen_prefix()) is not None and path.is_relative_to(prefix)
 
 
 def fingerprint(path: Path) -> str:

@@ -147,6 +147,6 @@ COMMAND = Command(
     HardwareRequest,
     answer,
     "List the hardware database: processors, networks and disks, their watts and failure rates. With "
-    "one entry left, its source is shown too (docs/platforms/systems.md).",
+    "one entry left, its source is shown too (docs/platforms/platform-files.md).",
 )
 main = COMMAND.main

@@ -26,7 +26,7 @@ def system_named(text: str, *, network: str | None = None, hardware: Iterable[st
     hardware = tuple(hardware)
     if text.endswith(".xml"):
         problem = "a platform file of SimGrid has no slots for processes"
-        raise PlatformError(text, problem, "Describe the machine as a system in TOML (docs/platforms/systems.md)")
+        raise PlatformError(text, problem, "Describe it as a system in TOML (docs/platforms/platform-files.md)")
     if names_file(text) and is_system_file(text):
         if network is not None:
             raise PlatformError(f"network {network!r}", "does not go with a system file", "Write it into the file")

@@ -53,22 +53,26 @@ from predictor.blocks.programs import (
     ReceiveAny,
     Reduce,
     Repeat,
+    RepeatUntil,
     Reply,
     Rooted,
     Scatter,
     Send,
+    Set,
     Step,
     Wait,
     While,
     WriteDisk,
     all_steps,
+    names_set,
     numbered,
 )
 
 __all__ = [
     "AllGather", "AllReduce", "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute",
     "Gather", "If", "Inline", "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "ReceiveAny", "Reduce", "Repeat",
-    "Reply", "Rooted", "Scatter", "Send", "Step", "Wait", "While", "WriteDisk", "all_steps", "members_of", "numbered",
+    "RepeatUntil", "Reply", "Rooted", "Scatter", "Send", "Set", "Step", "Wait", "While", "WriteDisk", "all_steps",
+    "members_of", "names_set", "numbered",
 ]  # fmt: skip
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
@@ -111,10 +115,11 @@ class Application:
         known = frozenset((*variables, *labels))
         check_names(variables, known | {"index"} | place_names(self.labels), self.functions, where)
         self._set(_own=self._differing())
-        check_named_steps(self.steps, self.labels, known, where)
+        states = frozenset().union(*(names_set(some.program) for some in self.labels), *map(_named_set, self.steps))
+        check_named_steps(self.steps, self.labels, known, states, where)
         check_labels(self.labels, self.steps, known, self._own, where)
         self._set(_numbers=self._evaluated())
-        expansion = Expansion({step.name: step for step in self.steps}, {**self._helpers, **self._own}, known)
+        expansion = Expansion({step.name: step for step in self.steps}, {**self._helpers, **self._own}, known, states)
         self._set(labels=tuple(expansion.expanded(label, where) for label in self.labels))
         for label in self.labels:
             check_requests(label.program, label_place(where, label.name))
@@ -280,6 +285,10 @@ class Application:
         made = replace(self, labels=labels)
         made._set(given=self.given, _expanded=self._expanded)
         return made
+
+
+def _named_set(steps: NamedSteps) -> frozenset[str]:
+    return names_set(steps.steps)
 
 
 def members_of(step: Collective, application: Application) -> tuple[str, ...]:

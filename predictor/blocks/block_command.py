@@ -240,6 +240,6 @@ COMMAND = Command(
     BlockRequest,
     asked,
     "Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
-    "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
+    "probability that none of them fails meanwhile (docs/predictors/blocks.md).",
 )
 main = COMMAND.main

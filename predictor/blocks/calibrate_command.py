@@ -39,7 +39,7 @@ class BlocksCalibrationRequest(PlatformOptions, JsonOption, WideOption, DryRunOp
         None,
         "FILE.csv",
         "instead of measuring in simulation: measured blocks, in columns block, size_bytes, processes, time_s, and "
-        "maybe node_power_w (docs/blocks/calibration.md)",
+        "maybe node_power_w (docs/predictors/blocks.md)",
     )
     machine: str | None = option(
         None,
@@ -286,7 +286,7 @@ COMMAND = Command(
     answer,
     "Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
     "1's formulas and the shapes of SimGrid's algorithms to them; or fit Table 1 to measured blocks, of a file "
-    "(--csv) or of a real machine (--machine) (docs/blocks/calibration.md).",
+    "(--csv) or of a real machine (--machine) (docs/predictors/blocks.md).",
     after=write,
     status=exit_status,
 )

@@ -23,10 +23,12 @@ from predictor.blocks.programs import (
     Reply,
     Rooted,
     Send,
+    Set,
     Step,
     Wait,
     While,
     all_steps,
+    names_set,
     numbered,
 )
 
@@ -84,6 +86,7 @@ def check_labels(
         variables: The variables, lists and functions that differ by process.
         where: The file, for error messages.
     """
+    of_named = frozenset().union(*(names_set(steps.steps) for steps in named))
     for label in labels:
         here = label_place(where, label.name)
         for extent in label.grid:
@@ -99,14 +102,20 @@ def check_labels(
         for efficiency in by_processor.values():
             if efficiency is not None:
                 Expression.of(efficiency).check_names(names, inside(here, ", efficiency", "efficiency"))
-        checker = _Checker([label.name for label in labels], {label.name: label for label in named}, label.name)
-        checker.check(None, label.program, names, inside(here, ", step ", "program"))
+        by_name = {steps.name: steps for steps in named}
+        checker = _Checker([label.name for label in labels], by_name, label.name, names)
+        checker.check(
+            None, label.program, names | names_set(label.program) | of_named, inside(here, ", step ", "program")
+        )
 
 
 def check_named_steps(
-    named: Sequence[NamedSteps], labels: Sequence[Label], known: frozenset[str], where: str
+    named: Sequence[NamedSteps], labels: Sequence[Label], known: frozenset[str], states: frozenset[str], where: str
 ) -> None:  # fmt: skip
-    """Check named steps: their names, parameters and steps, and that they do not call themselves."""
+    """Check named steps: their names, parameters and steps, and that they do not call themselves.
+
+    ``known`` has the names of variables and labels, and ``states`` those that steps set.
+    """
     by_name = {steps.name: steps for steps in named}
     if len(by_name) < len(named):
         raise UserError(where, "two [steps] have the same name", "Rename one of them")
@@ -115,11 +124,11 @@ def check_named_steps(
         check_name(steps.name, here)
         for parameter in steps.parameters:
             check_name(parameter, here)
-            if parameter in known or steps.parameters.count(parameter) > 1:
+            if parameter in known | states or steps.parameters.count(parameter) > 1:
                 raise UserError(here, f"the name {parameter!r} is given twice", "Rename the parameter")
         names = known | {"index", *steps.parameters} | place_names(labels)
-        checker = _Checker([label.name for label in labels], by_name, None)
-        checker.check(None, steps.steps, names, inside(here, ", step ", "do"))
+        checker = _Checker([label.name for label in labels], by_name, None, names)
+        checker.check(None, steps.steps, names | states, inside(here, ", step ", "do"))
     for steps in named:
         _check_circle(steps, by_name, (), where)
 
@@ -162,9 +171,14 @@ def check_requests(program: Sequence[Step], where: str) -> None:
 class _Checker:
     """Checks the steps of a program, or named steps."""
 
-    def __init__(self, labels: Sequence[str], named: Mapping[str, NamedSteps], label: str | None):
-        """Take the names of all labels, the named steps, and the label of the program (None: of named steps)."""
-        self._labels, self._named, self._label = labels, named, label
+    def __init__(
+        self, labels: Sequence[str], named: Mapping[str, NamedSteps], label: str | None, fixed: frozenset[str]
+    ):
+        """Take the names of all labels, the named steps, and the label of the program (None: of named steps).
+
+        ``fixed`` has the names that no step sets.
+        """
+        self._labels, self._named, self._label, self._fixed = labels, named, label, fixed
 
     def check(self, owner: Step | None, steps: Sequence[Step], known: frozenset[str], where: str) -> None:
         """Check the steps inside ``owner``, whose place is ``where``; ``known`` has the names that they may use."""
@@ -178,12 +192,14 @@ class _Checker:
 
     def _check_step(self, step: Step, known: frozenset[str], where: str) -> None:
         here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
-        here = here | {step.variable} if isinstance(step, While) else here
+        here = here | {step.variable} if isinstance(step, While) and step.variable is not None else here
         sized = Expression.of(step.buffered) if isinstance(step, Send | Reply) else None
         for expression in step.expressions():
             expression.check_names(here | {"bytes"} if expression is sized else here, where)
         self._check_labels_of(step, where)
-        if isinstance(step, Call):
+        if isinstance(step, Set):
+            self._check_set(step, where)
+        elif isinstance(step, Call):
             self._check_call(step, where)
         elif isinstance(step, Repeat | While):
             inner = known
@@ -196,6 +212,11 @@ class _Checker:
         elif isinstance(step, If):
             self.check(step, step.steps, known, where)
             self.check(step, step.otherwise, known, where)
+
+    def _check_set(self, step: Set, where: str) -> None:
+        check_name(step.name, where)
+        if step.name in self._fixed or step.name in ("size", "bytes"):
+            raise UserError(where, f"{step.name!r} has a meaning that no step changes", "Choose an unused name")
 
     def _check_labels_of(self, step: Step, where: str) -> None:
         named = {Send: ("to",), Receive: ("sender",), ReceiveAny: ("sender",)}.get(

@@ -26,9 +26,11 @@ from predictor.blocks.application import (
     ReceiveAny,
     Reduce,
     Repeat,
+    RepeatUntil,
     Reply,
     Scatter,
     Send,
+    Set,
     Step,
     Wait,
     While,
@@ -50,7 +52,8 @@ _KEYS = {
 # A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
 _COLLECTIVE = {"among": "among", "split": "split"}
 _ROOTED = {**_COLLECTIVE, "root": "root", "at": "at"}
-_KINDS: Mapping[str, tuple[type[Step], Mapping[str, str]]] = {
+_LOOP = {"as": "variable", "at_most": "at_most", "do": "steps"}
+_KINDS: Mapping[str, tuple[Callable[..., Step], Mapping[str, str]]] = {
     "compute": (Compute, {"compute": "operations", "size": "size", "efficiency": "efficiency"}),
     "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered", "request": "request"}),
     "receive_from": (Receive, {"receive_from": "sender", "at": "at", "request": "request"}),
@@ -68,14 +71,16 @@ _KINDS: Mapping[str, tuple[type[Step], Mapping[str, str]]] = {
     "read_disk": (ReadDisk, {"read_disk": "bytes"}),
     "write_disk": (WriteDisk, {"write_disk": "bytes"}),
     "repeat": (Repeat, {"repeat": "times", "as": "variable", "do": "steps"}),
-    "while": (While, {"while": "condition", "as": "variable", "at_most": "at_most", "do": "steps"}),
+    "while": (While, {"while": "condition", **_LOOP}),
+    "repeat_until": (RepeatUntil, {"repeat_until": "condition", **_LOOP}),
+    "set": (Set.of, {"set": "text"}),
     "if": (If, {"if": "condition", "then": "steps", "else": "otherwise"}),
 }
 _CALL = "call"  # the key of a call; its other keys are parameters
-_NEEDED = {"send_to": ("bytes",), "repeat": ("do",), "while": ("as", "at_most", "do"), "if": ("then",)}
+_NEEDED = {"send_to": ("bytes",), "repeat": ("do",), "while": ("do",), "repeat_until": ("do",), "if": ("then",)}
 _EXAMPLES = {
     "count": "count = 4", "program": 'program = [{ compute = "n" }]', "bytes": "bytes = 1024",
-    "as": 'as = "k"', "at_most": "at_most = 100", "grid": 'grid = ["px", "py"]',
+    "grid": 'grid = ["px", "py"]',
     "do": 'do = [{ compute = "n" }]', "then": 'then = [{ compute = "n" }]',
 }  # fmt: skip
 _LABELS = ("to", "sender", "root", "variable", "request")  # fields that hold names

@@ -1,8 +1,8 @@
 """Expand programs into the steps that evaluators know: loops, conditions and blocks.
 
-Named steps take the place of their calls, ``While`` becomes ``Repeat``, messages that may have no partner get a
-condition, operations are divided by the efficiency, and variables that each process has for itself become parts of
-expressions.
+Named steps take the place of their calls, a ``While`` that only its turn decides becomes ``Repeat``, messages that may
+have no partner get a condition, operations are divided by the efficiency, and variables that each process has for
+itself become parts of expressions.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from predictor.blocks.programs import (
     Repeat,
     Reply,
     Send,
+    Set,
     Step,
     While,
     numbered,
@@ -35,6 +36,7 @@ from predictor.blocks.programs import (
 
 MOST_STEPS = 100_000  # of a label's program
 MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each
+_KEPT = "kept_"  # begins the names of arguments that are kept for a call
 _DEEPEST = 16  # calls of named steps in each other: an argument may be evaluated twice for each
 
 
@@ -46,11 +48,13 @@ class Expansion:
         named: The named steps, by name.
         own: Definitions of lists and functions, and of the variables that each process has for itself.
         known: Names of variables, lists, functions and labels.
+        states: Names that steps set.
     """
 
     named: Mapping[str, NamedSteps]
     own: Mapping[str, Expression]
     known: frozenset[str]
+    states: frozenset[str] = frozenset()
 
     def expanded(self, label: Label, where: str) -> Label:
         """Return the label with its program expanded; ``where`` is the file, for error messages."""
@@ -100,6 +104,8 @@ class _Program:
     ):
         self._expansion, self._own, self._efficiency, self._made = expansion, variables, efficiency, 0
         self._measured = measured
+        self._known = expansion.known | expansion.states
+        self._kept = 0  # arguments that are set before their call
 
     def steps(self, owner: Step | None, steps: Sequence[Step], names: _Names, where: str) -> tuple[Step, ...]:
         """Return the expanded steps inside ``owner``, whose place is ``where``."""
@@ -121,7 +127,7 @@ class _Program:
         if isinstance(made, Repeat):
             inner = names
             if made.variable is not None:
-                inner, variable = names.with_loop(made.variable, self._expansion.known)
+                inner, variable = names.with_loop(made.variable, self._known)
                 made = replace(made, variable=variable)
             return replace(made, steps=self.steps(step, made.steps, inner, where))
         if isinstance(made, If):
@@ -149,7 +155,7 @@ class _Program:
     def _sized(self, step: Send | Reply, names: _Names) -> Send | Reply:
         """Return the step with its size for the name `bytes` in `buffered`, unless the description has that name."""
         buffered = Expression.of(step.buffered)
-        if "bytes" not in buffered.names or "bytes" in {*self._expansion.known, *names.defined, *names.loops}:
+        if "bytes" not in buffered.names or "bytes" in {*self._known, *names.defined, *names.loops}:
             return step
         return replace(step, buffered=buffered.defined({"bytes": Expression.of(step.bytes)}))
 
@@ -173,15 +179,38 @@ class _Program:
             raise UserError(where, f"more than {_DEEPEST} calls in each other", "Give named steps fewer levels")
         called = self._expansion.named[step.name]
         arguments = {n: self._expression(Expression.of(value), names) for n, value in step.arguments.items()}
+        before = [self._before_call(n, value, arguments) for n, value in arguments.items() if self._changes(value)]
         inner = _Names(arguments, names.loops, names.depth + 1)
         inline = Inline("True", called.steps, prefix=step.name)
-        return replace(inline, steps=self.steps(inline, called.steps, inner, where))
+        inline = replace(inline, steps=self.steps(inline, called.steps, inner, where))
+        return Inline("True", (*before, inline)) if before else inline
+
+    def _changes(self, expression: Expression) -> bool:
+        return any(name in self._expansion.states or name.startswith(_KEPT) for name in expression.names)
+
+    def _before_call(self, name: str, value: Expression, arguments: dict[str, Expression]) -> Set:
+        """Return the step that keeps an argument, which the called steps could change by what they set."""
+        self._kept += 1
+        kept = f"{_KEPT}{self._kept}_{name}"
+
+        def evaluate(scope: Mapping[str, Any]) -> Any:
+            return scope[kept]
+
+        arguments[name] = Expression.computed(
+            kept, frozenset({kept}), evaluate, ((kept, value),), may_be_nobody=value.may_be_nobody
+        )
+        return Set(kept, value)
 
     def _while(self, step: While, names: _Names, where: str) -> Step:
-        inner, variable = names.with_loop(step.variable, self._expansion.known)
+        inner, variable = names, step.variable
+        if variable is not None:
+            inner, variable = names.with_loop(variable, self._known)
         condition = self._expression(Expression.of(step.condition), inner)
-        turns = _turns(condition, variable, self._expression(Expression.of(step.at_most), names))
-        return Repeat(turns, self.steps(step, step.steps, inner, where), variable)
+        at_most = None if step.at_most is None else self._expression(Expression.of(step.at_most), names)
+        steps = self.steps(step, step.steps, inner, where)
+        if step.until or at_most is None or variable is None or self._changes(condition):
+            return replace(step, condition=condition, at_most=at_most, steps=steps, variable=variable)
+        return Repeat(_turns(condition, variable, at_most), steps, variable)
 
 
 def _without(names: Mapping[str, Expression], name: str) -> dict[str, Expression]:
@@ -222,19 +251,24 @@ def _slowed(operations: Expression, efficiency: Expression) -> Expression:
     return Expression.computed(operations.text, operations.names | efficiency.names, evaluate, definitions)
 
 
+def most_turns(most: Value, where: str) -> int:
+    """Return the bound of a loop with a condition, which has to be a whole number."""
+    if isinstance(most, Progression):
+        raise most.split_all()
+    if most != int(most) or not 0 <= most <= MOST_TURNS:
+        raise UserError(where, f"at_most is {most:g}", f"Give a whole number from 0 to {MOST_TURNS}")
+    return int(most)
+
+
 def _turns(condition: Expression, variable: str, at_most: Expression) -> Expression:
     """Return the number of turns before the first one for which the condition does not hold."""
 
     def evaluate(scope: Mapping[str, Any]) -> Value:
-        most = at_most.value(scope, "at_most")
-        if isinstance(most, Progression):
-            raise most.split_all()
-        if most != int(most) or not 0 <= most <= MOST_TURNS:
-            raise UserError("at_most", f"at_most is {most:g}", f"Give a whole number from 0 to {MOST_TURNS}")
-        for turn in range(int(most)):
+        most = most_turns(at_most.value(scope, "at_most"), "at_most")
+        for turn in range(most):
             if not condition.value({**scope, variable: turn}, f"turn {turn}"):
                 return turn
-        return int(most)
+        return most
 
     names = (condition.names - {variable}) | at_most.names
     return Expression.computed(condition.text, names, evaluate, (("condition", condition), ("at_most", at_most)))

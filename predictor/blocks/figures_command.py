@@ -39,7 +39,7 @@ COMMAND = Command(
     BlocksFiguresRequest,
     answer,
     "Draw the formulas of a published model as in Figures 3 to 5 of the paper, and those of scatter, "
-    "gather, all-to-all and the disk (docs/blocks/formulas.md). For a calibration, calibrate --plot draws them "
+    "gather, all-to-all and the disk (docs/predictors/blocks.md). For a calibration, calibrate --plot draws them "
     "with the measured points.",
 )
 main = COMMAND.main

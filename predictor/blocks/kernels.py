@@ -14,7 +14,7 @@ from apps.programs.kernel import Kernel, kernels_with, named_kernel
 from apps.programs.problem import Problem
 from apps.traffic.layout import Layout, NoLayout
 from predictor.base import OutOfRange
-from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
+from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step, While
 from predictor.blocks.description import read_application
 from predictor.blocks.expressions import Expression
 from predictor.blocks.names import MADE_OF
@@ -45,7 +45,7 @@ class Description:
 
 def _blocks(steps: Iterable[Step]) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, Repeat):
+        if isinstance(step, Repeat | While):
             yield from _blocks(step.steps)
         elif isinstance(step, If):
             yield from _blocks((*step.steps, *step.otherwise))

@@ -44,7 +44,7 @@ class BlockModel(Protocol):
     ) -> np.ndarray | float:
         """Return the time of a communication block, s, from the common start to the end of the last process; >= 0.
 
-        The meaning of d, the size in Table 1, depends on the block (docs/blocks/formulas.md has the reasons):
+        The meaning of d, the size in Table 1, depends on the block (docs/predictors/blocks.md has the reasons):
         p2p, bcast, disk_read, disk_write: the bytes of the message or of the file block;
         scatter, gather: the whole buffer at the root, d / processes of it for each process (so MPI's sendcount is
         d / processes);

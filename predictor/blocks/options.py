@@ -22,7 +22,7 @@ class SettingOptions(Request):
     """Add the options for application, system and placement, which ``setting_from_request`` reads."""
 
     application: str = argument("APP.toml", "the application (docs/blocks/applications.md)")
-    system: str = option(MISSING, "SYS.toml|NAME", "system that it runs on (docs/platforms/systems.md)")
+    system: str = option(MISSING, "SYS.toml|NAME", "system that it runs on (docs/platforms/platform-files.md)")
     hardware: tuple[str, ...] = option((), "FILE", "file with your own hardware; may be repeated")
     count: tuple[str, ...] = option((), "LABEL=N", "processes of a label, instead of the file's")
     set: tuple[str, ...] = option((), "NAME=VALUE", "value of a variable, instead of the file's")

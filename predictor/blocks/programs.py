@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from platforms.errors import UserError
 from predictor.blocks.expressions import Expression
@@ -12,6 +13,7 @@ from predictor.blocks.grid import processes
 from predictor.blocks.places import called_place, inner_place, step_place
 
 Number = Expression | str | float  # accepted wherever a step needs a number
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*([-+*/]?)=(?!=)(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -230,12 +232,46 @@ class If(Step):
 
 @dataclass(frozen=True)
 class While(Step):
-    """A loop that goes on as long as the condition holds for the turn, at most ``at_most`` turns."""
+    """A loop that goes on as long as the condition holds before a turn, at most ``at_most`` turns.
+
+    Without ``at_most`` the condition has to end it.
+    """
+
+    until: ClassVar[bool] = False  # whether the loop ends when the condition holds after a turn, and not before one
 
     condition: Number
-    at_most: Number
-    steps: tuple[Step, ...]
-    variable: str  # names the turn, from 0
+    at_most: Number | None = None
+    steps: tuple[Step, ...] = ()
+    variable: str | None = None  # names the turn, from 0
+
+
+@dataclass(frozen=True)
+class RepeatUntil(While):
+    """A loop that ends when the condition holds after a turn; it has at least one, unless ``at_most`` is 0."""
+
+    until: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Set(Step):
+    """Give a name a value, which the process keeps until a later step gives it another one."""
+
+    name: str
+    value: Number
+
+    @staticmethod
+    def of(text: object) -> Set:
+        """Return the step of an assignment, such as ``left = n`` or ``left -= chunk``.
+
+        Raises:
+            UserError: If the text is not an assignment.
+        """
+        match = _ASSIGNMENT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            remedy = 'Write for example "left = n", or "left -= chunk"; += *= /= are known too'
+            raise UserError(f"set {text!r}", "not an assignment", remedy)
+        name, sign, value = match[1], match[2], match[3].strip()
+        return Set(name, Expression.of(f"{name} {sign} ({value})" if sign else value))
 
 
 @dataclass(frozen=True)
@@ -352,3 +388,8 @@ def all_steps(owner: Step | None, steps: Sequence[Step], where: str) -> Iterator
         yield step, place
         for inner in (getattr(step, "steps", ()), getattr(step, "otherwise", ())):
             yield from all_steps(step, inner, place)
+
+
+def names_set(steps: Sequence[Step]) -> frozenset[str]:
+    """Return the names that the steps, or steps inside them, give a value."""
+    return frozenset(step.name for step, _ in all_steps(None, steps, "") if isinstance(step, Set))

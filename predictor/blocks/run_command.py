@@ -51,7 +51,7 @@ class BlocksRequest(SeriesOptions, JsonOption):
         None,
         "FILE",
         f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
-        "(docs/programs/timelines.md); the application is then evaluated message by message",
+        "(docs/programs/traces.md); the application is then evaluated message by message",
     )
 
 

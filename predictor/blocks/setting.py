@@ -136,7 +136,7 @@ class Setting:
             return []
         return [
             f"{name} computes at the peak speed of its processors; --model {name} and the system file of the cluster "
-            "(docs/platforms/systems.md) have the measured time of an operation"
+            "(docs/platforms/platform-files.md) have the measured time of an operation"
         ]
 
     def _speed_cautions(self, chosen: BlockModel) -> list[str]:

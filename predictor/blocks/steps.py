@@ -18,10 +18,13 @@ from predictor.blocks.application import (
     Repeat,
     Reply,
     Send,
+    Set,
     Step,
     Wait,
+    While,
     WriteDisk,
     all_steps,
+    names_set,
 )
 from predictor.blocks.expressions import Expression
 from predictor.blocks.places import program_place
@@ -41,6 +44,8 @@ class StepActions(Generic[_Who, _Done]):
     disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
     repeat: Callable[[_Who, Repeat, str], _Done]
     branch: Callable[[_Who, If, str], _Done]
+    set: Callable[[_Who, Set, str], _Done]
+    loop: Callable[[_Who, While, str], _Done]  # whose condition is tested in each turn
     loose: Callable[[_Who, ReceiveAny | Reply | Wait, str], _Done]  # messages whose partner or end is decided later
 
     def do(self, who: _Who, step: Step, where: str) -> _Done:
@@ -57,16 +62,21 @@ class StepActions(Generic[_Who, _Done]):
             return self.collective(who, step, where)
         if isinstance(step, _DISKS):
             return self.disk(who, step, where)
+        if isinstance(step, Set):
+            return self.set(who, step, where)
+        if isinstance(step, While):
+            return self.loop(who, step, where)
         if isinstance(step, _LOOSE):
             return self.loose(who, step, where)
         raise TypeError(f"{where}: {step!r} is not a step of any kind")
 
 
 def turns_are_alike(loop: Repeat) -> bool:
-    """Return whether no expression in the loop uses its variable."""
-    return loop.variable is None or not any(
+    """Return whether no expression in the loop uses its variable, and no step in it sets a name."""
+    used = loop.variable is not None and any(
         loop.variable in expression.names for expression in _expressions(loop.steps)
     )
+    return not used and not names_set(loop.steps)
 
 
 def inner_steps(step: Step) -> tuple[Step, ...]:

@@ -150,7 +150,7 @@ COMMAND = Command(
     answer,
     "Expected time and energy of an application of blocks on hardware that fails: with restarts from "
     "the beginning, and with the checkpoints that its own write_disk writes, at its own interval and at Young's or "
-    "Daly's. With --vary, the best number of nodes too (docs/planning/checkpoints.md).",
+    "Daly's. With --vary, the best number of nodes too (docs/planning/reliability.md).",
     first="application --system --vary --restart --checkpoint --repeat --failure-rate --model --power".split(),
 )
 main = COMMAND.main

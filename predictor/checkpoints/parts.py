@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from predictor.blocks.application import Application, If, Repeat, Step, WriteDisk
+from predictor.blocks.application import Application, If, Repeat, Set, Step, While, WriteDisk, names_set
 from predictor.blocks.expressions import Expression
 
 
@@ -25,10 +25,12 @@ def one_checkpoint(application: Application) -> Application:
     """Return an application in which all processes write one checkpoint together, and do nothing else.
 
     The steps are the blocks ``write_disk`` of each label, once each, without the loops around them.  A condition stays,
-    so that only some processes of a label may write; one that depends on the turn of a loop counts as true, because it
-    says when to write.
+    so that only some processes of a label may write; one that depends on the turn of a loop, or on a name that a step
+    sets, counts as true, because it says when to write.
     """
-    labels = tuple(replace(label, program=tuple(_only(label.program, frozenset()))) for label in application.labels)
+    labels = tuple(
+        replace(label, program=tuple(_only(label.program, names_set(label.program)))) for label in application.labels
+    )
     return replace(application, labels=labels)
 
 
@@ -52,9 +54,9 @@ def _without(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _only(steps: tuple[Step, ...], turns: frozenset[str]) -> Iterator[Step]:
-    """Yield the steps that write; ``turns`` are the variables of the loops around them."""
+    """Yield the steps that write or set a name; ``turns`` has these names and the variables of the loops around."""
     for step in steps:
-        if isinstance(step, WriteDisk):
+        if isinstance(step, WriteDisk | Set):
             yield step
         elif isinstance(step, If) and not turns & Expression.of(step.condition).names:
             if _writes(step.steps) or _writes(step.otherwise):
@@ -62,6 +64,6 @@ def _only(steps: tuple[Step, ...], turns: frozenset[str]) -> Iterator[Step]:
                     step, steps=tuple(_only(step.steps, turns)), otherwise=tuple(_only(step.otherwise, turns))
                 )
         else:
-            named = {step.variable} if isinstance(step, Repeat) and step.variable is not None else set()
+            named = {step.variable} if isinstance(step, Repeat | While) and step.variable is not None else set()
             for inner in _inner(step).values():
                 yield from _only(inner, turns | named)

@@ -20,8 +20,11 @@ from predictor.blocks.application import (
     Repeat,
     Reply,
     Send,
+    Set,
     Step,
+    While,
     WriteDisk,
+    all_steps,
     numbered,
 )
 from predictor.blocks.expressions import Expression
@@ -99,8 +102,12 @@ def rhythm_of(application: Application) -> Rhythm | None:
     """Return the rhythm of the process that writes most often, of the first and the last of each label.
 
     None stands for a rhythm that is not known, because too many turns would have to be looked at, or because only other
-    processes write.
+    processes write, or because steps set names.
     """
+    if any(
+        isinstance(step, Set | While) for label in application.labels for step, _ in all_steps(None, label.program, "")
+    ):
+        return None
     numbers, counts = application.numbers(), application.counts()
     rhythms = []
     for label in application.labels:

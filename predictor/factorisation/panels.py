@@ -246,7 +246,7 @@ def _run_of(target: Target) -> Run:
 
     given = dict(target.problem.params)
     n, rows = int(given["n"]), max(1, int(given["grid_rows"]))
-    # Its exchange sends 2 nb rows at each distance, and it charges the published operations (docs/kernels/hpl.md).
+    # Its exchange sends 2 nb rows at each distance, and it charges the published operations (docs/kernels/index.md).
     return Run(
         n,
         int(given["nb"]),

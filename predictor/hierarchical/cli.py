@@ -25,6 +25,7 @@ from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.hierarchical.beta import BETAS, named_beta
+from predictor.hierarchical.memory import memory_from
 from predictor.hierarchical.model import COUNTED, SCALING
 from predictor.hierarchical.recorded_request import (
     OF_RECORDINGS,
@@ -103,8 +104,11 @@ class CoresRequest(RecordedOptions, RecordingOptions, RunnerOptions, DryRunOptio
         "(default: the program's)",
     )
     beta0: float | None = option(None, "B", "with --beta: a factor before it (default: 1)")
-    memory: float | None = option(
-        None, "GB/S", "memory bandwidth of a node, for a scenario or system file; inf: memory never limits"
+    memory: str | None = option(
+        None,
+        "GB/S|FILE",
+        "memory bandwidth of a node, for a scenario or system file; inf: memory never limits; FILE.xml: that of a "
+        "calibrated platform; FILE.toml: that measured on a machine by gridval program speed --memory --machine",
     )
     efficiency: float | None = option(
         None, "SHARE", "share of a core's speed in a scenario or system file that it sustains in DGEMM (default: all)"
@@ -209,7 +213,9 @@ def _answer(request: CoresRequest) -> int:
         raise UserError(f"--batch {request.batch}", "no such batch system", known_names(request.batch, BATCH_SYSTEMS))
     if request.beta is None and request.beta0 is not None:
         raise UserError(f"--beta0 {request.beta0:g}", "goes with --beta", "Give the form too")
-    system = read_cluster(given(request.system), memory_gbyte_s=request.memory, efficiency=request.efficiency)
+    system = read_cluster(
+        given(request.system), memory_gbyte_s=memory_from(request.memory, request), efficiency=request.efficiency
+    )
     if request.flat:
         system = flat(system)
     plan = _recorded(request, system) if recorded else None

@@ -1,7 +1,7 @@
 """Machines of the model: speed of a core, bandwidths of memory and network, numbers of cores and nodes.
 
-A machine is one of the paper's table, a scenario or system file (docs/platforms/systems.md) of equal nodes on one
-network, or a machine file of the user's (docs/planning/cores.md).
+A machine is one of the paper's table, a scenario or system file (docs/platforms/platform-files.md) of equal
+nodes on one network, or a machine file of the user's (docs/planning/cores.md).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_CASES = 36  # of a predictor: fewer leave the coverage uncertain by more than sqrt(0.9 x 0.1 / 36) = 5 %
 LEAST = 1e-4  # least distance of an end of an interval from its middle, relative: no use needs a more precise time
 LEAST_OTHER = (
-    5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
+    5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/results/programs.md)
 )
 _MOST_POLLING = 0.05  # largest share of polls with which there is an interval
 _LEAST_OFF = 0.03  # by which measured computation of another run may be off, even if those that were timed agree

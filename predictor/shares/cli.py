@@ -1,6 +1,6 @@
 """Advise how a program's data should be divided among clusters of unequal speed, and predict what that gains.
 
-The speeds come from a run on one node of each cluster (docs/planning/shares.md).
+The speeds come from a run on one node of each cluster (docs/planning/cores.md).
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ COMMAND = Command(
     PlanSharesRequest,
     _run,
     __doc__,
-    epilog=f"docs/planning/shares.md. {EXIT_STATUSES}",
+    epilog=f"docs/planning/cores.md. {EXIT_STATUSES}",
     status=exit_status,
 )
 main = COMMAND.main

@@ -127,7 +127,7 @@ COMMAND = Command(
     PredictEventRequest,
     answer,
     __doc__,
-    epilog=f"docs/planning/workloads.md. {EXIT_STATUSES}",
+    epilog=f"docs/planning/jobs.md. {EXIT_STATUSES}",
     status=exit_status,
 )
 main = COMMAND.main

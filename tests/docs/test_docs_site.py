@@ -82,4 +82,7 @@ def test_indented_lines_of_a_description_are_code_as_they_are():
 def test_texts_of_parsers_are_no_markup_but_name_pages():
     from command_pages import _plain
 
-    assert _plain("``a_b`` of c_d*e (docs/kernels/cg.md)") == "`a_b` of c\\_d\\*e ([kernels/cg.md](../kernels/cg.md))"
+    assert (
+        _plain("``a_b`` of c_d*e (docs/kernels/index.md)")
+        == "`a_b` of c\\_d\\*e ([kernels/index.md](../kernels/index.md))"
+    )

@@ -24,6 +24,7 @@ from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, written_into
 from predictor.evidence.given import NOT_SIMULATED
+from predictor.hierarchical.memory import memory_from
 from predictor.hierarchical.model import SCALING
 from predictor.hierarchical.recorded_request import (
     RecordedOptions,
@@ -56,7 +57,9 @@ class CoresComparisonRequest(RecordedOptions, OutOption, WideOption, JsonOption,
         "FILE|NAME",
         "as in gridval plan cores (default with --app: bwUniCluster; without: the paper's four)",
     )
-    memory: float | None = option(None, "GB/S", "memory bandwidth of a node, for a scenario; inf: memory is no limit")
+    memory: str | None = option(
+        None, "GB/S|FILE", "memory bandwidth of a node, for a scenario, as in gridval plan cores"
+    )
     app: str | None = option(
         None,
         "NAME",
@@ -119,7 +122,7 @@ def _world(request: CoresComparisonRequest, folder: Path | None) -> int:
         raise UserError("--search", "needs --app", "Add --app, or leave it out")
     systems = [row.system for row in hardware_table()]
     if request.system is not None:
-        systems = [read_cluster(request.system, memory_gbyte_s=request.memory)]
+        systems = [read_cluster(request.system, memory_gbyte_s=memory_from(request.memory, request))]
     scalings = [_choice(request.scaling, "", SCALING, "--scaling")] if request.scaling else list(SCALING)
     points: list[WorldPoint] = []
     planned = 0
@@ -161,7 +164,7 @@ def _communication(request: CoresComparisonRequest, folder: Path | None) -> int:
 
     if request.n is None:
         raise UserError(f"--app {request.app}", "its size is not given", "Give --n, such as 4096")
-    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=request.memory)
+    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=memory_from(request.memory, request))
     some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
     study = Study(
         system,
@@ -211,7 +214,7 @@ def _recorded(request: CoresComparisonRequest, folder: Path | None) -> int:
     if request.search:
         raise UserError("--search", "all allocations of a recorded program are simulated anyway", "Leave it out")
     inside = _choice(request.inside, "memory", INSIDE, "--inside")
-    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=request.memory)
+    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=memory_from(request.memory, request))
     asked = recorded_question(request, system, None)
     if request.dry_run:
         recordings = recordings_plan(asked.settings, asked.targets, iterations_to_record)
@@ -260,7 +263,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     for name in ("n", "bytes", "search"):
         if getattr(request, name) not in (None, False):
             raise UserError(f"--{name}", "does not go with a kernel that has classes", "Leave it out")
-    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=request.memory)
+    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=memory_from(request.memory, request))
     some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
     study = KernelStudy(
         system,

@@ -29,7 +29,7 @@ class FewTermsRequest(WideOption, JsonOption):
     runs: str = argument(
         "RUNS",
         "measured runs: a CSV file with a row per case, app, nodes, time_s and more; or a performance log or report of "
-        "ReFrame, a Caliper profile, an Extra-P experiment (docs/programs/performance-logs.md)",
+        "ReFrame, a Caliper profile, an Extra-P experiment (docs/programs/traces.md)",
     )
     series: str = option("app", "COLUMNS", "columns that distinguish series (default: %(default)s)")
     evidence: str = option("", "LIST", "numbers of nodes that are evidence (default: of each series the smaller half)")
@@ -111,6 +111,6 @@ COMMAND = Command(
     "Predict runs of any programs on many nodes from runs on few, without their structure or a platform: work that is "
     "divided among the processes, and one added term of a few shapes, with the probabilities that the small runs give "
     "them. Rows on more nodes than the evidence has are compared.",
-    epilog=f"docs/validation/published.md. {EXIT_STATUSES}",
+    epilog=f"docs/validation/clusters.md. {EXIT_STATUSES}",
 )
 main = COMMAND.main

@@ -185,7 +185,7 @@ COMMAND = Command(
     SharesComparisonRequest,
     _run,
     __doc__,
-    epilog=f"docs/planning/shares.md. {EXIT_STATUSES}",
+    epilog=f"docs/planning/cores.md. {EXIT_STATUSES}",
     status=exit_status,
 )
 main = COMMAND.main

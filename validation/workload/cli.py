@@ -226,7 +226,7 @@ def _side_lines(result: Compared, *, wide: bool) -> list[str]:
 
 
 def _epilog() -> str:
-    return f"A workload file:\n\n{textwrap.indent(EXAMPLE, '  ')}\ndocs/planning/workloads.md. {EXIT_STATUSES}"
+    return f"A workload file:\n\n{textwrap.indent(EXAMPLE, '  ')}\ndocs/planning/jobs.md. {EXIT_STATUSES}"
 
 
 COMMAND = Command(

@@ -10,7 +10,7 @@ from apps.calibrate.machine.contention import Sharing, sharing_of
 from apps.calibrate.machine.fit import NetworkFit, fit_network
 from apps.calibrate.machine.grid_file import CalibratedNode, grid_file
 from apps.calibrate.machine.judge import Judgement, all_to_all_notes, judge
-from apps.calibrate.machine.kernels import efficiencies, memory_Bps
+from apps.calibrate.machine.kernels import efficiencies, memory_Bps, triad_Bps
 from apps.calibrate.machine.routes import Routes, routes_of
 from apps.calibrate.machine.rows import Rows
 from apps.calibrate.machine.speeds import Speeds, remarks, speeds_of
@@ -87,7 +87,7 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
 
 
 def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
-    """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
+    """Return the nodes of the platform, and sentences about memory, and kernels that are too fast."""
     rows, nodes, sentences = request.rows, [], []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
@@ -100,7 +100,13 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
                 f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so the platform has no "
                 f"efficiency for them: {names}"
             )
-        bus = memory_Bps(speeds.kernels, ranks)
+        by_kernels, by_triad = memory_Bps(speeds.kernels, ranks), triad_Bps(rows, members)
+        bus = by_triad if by_kernels is None else by_kernels
+        if bus is not None:
+            how = "STREAM's triad" if by_kernels is None else "the kernels' loss"
+            sentences.append(
+                f"{request.clusters[cluster]}: memory of a node {bus / 1e9:.4g} GB/s, by {how} with all cores busy"
+            )
         nodes += [
             CalibratedNode(node, max(request.cores[cluster], node.ranks), flops[node.name], tuple(shares), bus)
             for node in rows.nodes

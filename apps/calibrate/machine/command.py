@@ -13,18 +13,21 @@ from apps.calibrate.machine.calibrate import CalibrationInput, MachineCalibratio
 from apps.calibrate.machine.calibrate import calibrated as calibrated_rows
 from apps.calibrate.machine.collectives import Collectives, asked_collectives
 from apps.calibrate.machine.kept import Kept, kept_of, together
-from apps.calibrate.machine.kernels import TimedKernels, timed_kernels
+from apps.calibrate.machine.kernels import TimedKernels, kernels_of, memory_Bps, timed_kernels
 from apps.calibrate.machine.page import machine_page
 from apps.calibrate.machine.picture import machine_figure
-from apps.calibrate.machine.rows import ALONE, BUSY, Rows, checked_rows, read_rows, written
+from apps.calibrate.machine.rows import ALONE, BUSY, TRIAD, MachineTime, Rows, checked_rows, read_rows, written
 from apps.calibrate.request import CalibrateRequest
-from apps.errors import KernelError
+from apps.errors import KernelError, SimulationError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
 from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
 from apps.measuring.solo import solo_kernels
 from apps.probes.machine.measure import machine_program
+from apps.store.store import Store
+from apps.stream.measure import BYTES_PER_ELEMENT
+from apps.stream.on_machine import memory_of_machine
 from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
@@ -110,8 +113,9 @@ def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> Cali
     collectives = _collectives(machine, request.collectives)
     for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
     kernels = timed_kernels(machine, names, _ranks(machine)[0], for_kernels_s, kept)
+    triads, missing = timed_triads(machine, kernels)
     messages, notes = measured(machine, given(request.budget) - for_kernels_s, kept)
-    rows = messages.renamed(machine.hosts).beside(kernels.rows)
+    rows = messages.renamed(machine.hosts).beside((*kernels.rows, *triads))
     return CalibrationInput(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
@@ -127,8 +131,29 @@ def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> Cali
             f"Collective operations: {printable(collectives.said)}",
             _passes(rows),
         ],
-        notes=[*_missing(names, kernels, given(request.budget)), *notes],
+        notes=[*_missing(names, kernels, given(request.budget)), *missing, *notes],
     )  # fmt: skip
+
+
+def timed_triads(machine: Machine, kernels: TimedKernels) -> tuple[list[MachineTime], list[str]]:
+    """Return STREAM's triads of the clusters whose kernels do not show their memory, and why others are missing."""
+    hosts, speeds = _ranks(machine)[0], kernels_of(Rows((), kernels.rows))
+    unknown = [
+        cluster.name
+        for cluster in machine.clusters
+        if memory_Bps(speeds, {host: hosts.count(host) for host in cluster.hosts}) is None
+    ]
+    rows, at_s = [], max((row.at_s for row in kernels.rows), default=0.0)
+    try:
+        with Store() as store:
+            found = memory_of_machine(machine, store, clusters=unknown)
+    except (KernelError, SimulationError, UserError) as err:
+        return [], [f"the memory of the nodes is not measured: {err}"]
+    for node in found.values():
+        whole = node.triads[-1]
+        amount = BYTES_PER_ELEMENT * whole.elements * whole.processes
+        rows.append(MachineTime(TRIAD, 0, node.host, "", amount, min(whole.times_s), at_s))
+    return rows, [f"{name}: {node.caution}" for name, node in found.items() if node.caution]
 
 
 def _collectives(machine: Machine, asked_for: str | None) -> Collectives:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from apps.calibrate.machine.kept import Kept
-from apps.calibrate.machine.rows import ALONE, BUSY, MachineTime, Rows
+from apps.calibrate.machine.rows import ALONE, BUSY, TRIAD, MachineTime, Rows
 from apps.errors import SimulationError
 from apps.machines.machine_file import Machine
 from apps.machines.machine_platform import machine_platform
@@ -164,7 +164,7 @@ def efficiencies(
 def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
     """Return the bandwidth between cores and memory derived from the slowdown of kernels on nodes, byte/s.
 
-    On the bus of docs/kernels/memory-bus.md each of c ranks waits for the bytes of all: an operation takes
+    On the bus of docs/kernels/index.md each of c ranks waits for the bytes of all: an operation takes
     (c - 1) times its bytes over the bandwidth longer than alone.  The median over kernels counts.
 
     Args:
@@ -181,3 +181,9 @@ def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
     names = dict.fromkeys(name for name, _ in bandwidths)
     by_kernel = [median(rate for other, rate in bandwidths if other == name) for name in names]
     return median(by_kernel) if len(by_kernel) >= _FEWEST else None
+
+
+def triad_Bps(rows: Rows, members: Sequence[str]) -> float | None:
+    """Return the bandwidth that STREAM's triad has measured on nodes, byte/s: the median; None: on none of them."""
+    rates = [row.amount / row.time_s for row in rows.of(TRIAD) if row.first in members]
+    return median(rates) if rates else None

@@ -16,11 +16,13 @@ from platforms.errors import UserError, nearest
 COLUMNS = ("experiment", "group", "first", "second", "amount", "time_s", "at_s")
 CALLS = ("pingpong", "send", "isend", "recv")
 ALONE, BUSY = "kernel-alone", "kernel-busy"  # their ``second`` is the kernel
+TRIAD = "triad"  # on all cores of a node; their amount is bytes as STREAM counts them
 EXPERIMENTS = (
-    *CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", ALONE, BUSY, "end",
+    *CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", ALONE, BUSY, TRIAD,
+    "end",
 )  # fmt: skip
-_TIMED = (*CALLS, "latency", "flow", "alltoall", "alone", "busy", ALONE, BUSY)
-_COMPUTING = ("alone", "busy", ALONE, BUSY)
+_TIMED = (*CALLS, "latency", "flow", "alltoall", "alone", "busy", ALONE, BUSY, TRIAD)
+_COMPUTING = ("alone", "busy", ALONE, BUSY, TRIAD)
 _LONGEST_S = 1e6
 
 
@@ -32,7 +34,7 @@ class MachineTime:
     group: int  # rows of one group were measured at once; for "node": its cluster
     first: str  # node of the sender, or computing node
     second: str  # node of the receiver, or the kernel; empty: none
-    amount: int  # bytes of a message, operations of computing, ranks on a node, or a threshold in bytes
+    amount: int  # bytes of a message or triad, operations of computing, ranks on a node, or a threshold in bytes
     time_s: float
     at_s: float  # since the measurement began
 

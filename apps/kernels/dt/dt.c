@@ -1,7 +1,7 @@
 /* DT, data traffic: arrays of unequal lengths travel along a graph whose nodes are ranks.  Sources draw an array,
  * comparators join the arrays of the nodes before them to one, and each sink sends one number to rank 0.
  *
- * The messages and their order are as in NPB 3.3 MPI, but not what the arrays hold (docs/kernels/dt.md).
+ * The messages and their order are as in NPB 3.3 MPI, but not what the arrays hold (docs/kernels/index.md).
  * A comparator adds its arrays up, place by place, where the shorter ones are continued by zeros; a sink adds up all
  * numbers of its arrays.  All numbers are integers far below 2^53, so that the sum of the sinks is exact.
  *

@@ -5,7 +5,7 @@
 
 /* The benchmark draws the length of each source's array, by a rule that is in no public text that we know.  These draws
  * of the first sources are chosen so that all messages and bytes, and the times of communication, are those published
- * for classes S, W and A (docs/kernels/dt.md).  Further sources draw by a rule of ours. */
+ * for classes S, W and A (docs/kernels/index.md).  Further sources draw by a rule of ours. */
 static const int DRAWN[] = {450, 221, 928, 128, 521, 55, 614, 15, 0, 956, 0, 664, 957, 9, 95, 12};
 enum { KNOWN = sizeof DRAWN / sizeof *DRAWN };
 

@@ -137,7 +137,8 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     """Carry out a plan in simulation and return its times and energies.
 
     ``times_s`` of the result holds one time per experiment, s: from the common start to the end of the last process.
-    A disk's time to the first byte is its property read_latency_s or write_latency_s (docs/platforms/systems.md).
+    A disk's time to the first byte is its property read_latency_s or write_latency_s
+    (docs/platforms/platform-files.md).
 
     ``energies_j`` holds the energy of compute and idle, J: that of the first process's host, as SimGrid's plugin
     host_energy counts it.  It is None if the platform gives that host no watts, and for all other blocks.

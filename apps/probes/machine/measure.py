@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +12,18 @@ from platforms.model.platform import Platform
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c"))
+SOURCES = tuple(
+    _HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c", "triads.c")
+)
 _COMMON = _HERE.parents[1] / "common"
-_HEADERS = ("plan.h", "flows.h", "nodes.h", "rows.h", "orders.h")
-HEADERS = (*(_HERE / name for name in _HEADERS), _COMMON / "checked.h", _COMMON / "work.h")
+_STREAM = _HERE.parents[1] / "stream" / "triad.h"
+_HEADERS = ("plan.h", "flows.h", "nodes.h", "rows.h", "orders.h", "triads.h")
+HEADERS = (*(_HERE / name for name in _HEADERS), _COMMON / "checked.h", _COMMON / "work.h", _STREAM)
+
+
+def program_hash() -> str:
+    """Return a hash of the program's sources and headers."""
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*SOURCES, *HEADERS))).hexdigest()
 
 
 def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path | None = None) -> Path:

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT, for work.h */
 #include "orders.h"
 #include "../../common/checked.h"
+#include "triads.h"
 #include <mpi.h>
 #include <time.h>
 #ifdef SIMULATED
@@ -179,6 +180,8 @@ static int take_part(const Order *order, const Process *me, double *times)
       times[i] = work(order->operations);
     return order->repeats;
   }
+  if (order->what == TRIAD)
+    return take_part_in_triad(order, me, times);
   if (me->rank == order->first)
     return as_first(order, me, times);
   as_second(order, me);
@@ -296,4 +299,24 @@ void carry_out_work(const Process *me, int count, const int ranks[], double oper
   for (int i = 0; i < count; i++)
     if (ranks[i] != 0)
       times_s[i] = (collect(ranks[i], times), times[0]);
+}
+
+void carry_out_triad(const Process *me, int count, double elements, int repeats, double times_s[])
+{
+  double times[MOST_TIMES], first_s[MOST_REPEATS], last_s[MOST_REPEATS];
+  Order order = {.what = TRIAD, .first = 0, .second = count, .repeats = repeats, .operations = elements};
+  for (int rank = 1; rank < count; rank++)
+    give(&order, rank);
+  for (int rank = 0; rank < count; rank++) {
+    if (rank == 0)
+      take_part(&order, me, times);
+    else
+      collect(rank, times);
+    for (int i = 0; i < repeats; i++) {
+      first_s[i] = rank == 0 || times[2 * i] < first_s[i] ? times[2 * i] : first_s[i];
+      last_s[i] = rank == 0 || times[2 * i + 1] > last_s[i] ? times[2 * i + 1] : last_s[i];
+    }
+  }
+  for (int i = 0; i < repeats; i++)
+    times_s[i] = last_s[i] - first_s[i];
 }

@@ -18,7 +18,8 @@ typedef enum {
   LATE_SEND, /* first: MPI_Send, while second calls MPI_Recv pause_s later */
   ALL_TO_ALL, /* `repeats` successive calls of MPI_Alltoall with `bytes` for each rank; one time: of a call */
   FLOW,      /* one message to `first` and one from `second`, both at once, or one of them (-1: none) */
-  WORK       /* `operations` of computing */
+  WORK,      /* `operations` of computing */
+  TRIAD      /* STREAM's triad of `operations` elements on `second` ranks, which `first` starts: triads.h */
 } What;
 
 typedef struct {
@@ -57,5 +58,9 @@ double carry_out_all_to_all(const Process *me, int count, const int firsts[], in
 
 /* Rank 0: has count ranks compute at once; times_s: of each. */
 void carry_out_work(const Process *me, int count, const int ranks[], double operations, double times_s[]);
+
+/* Rank 0: has the first count ranks, which share a node, compute triads of `elements` each at once; times_s: of each
+ * repeat, from the first begin to the last end. */
+void carry_out_triad(const Process *me, int count, double elements, int repeats, double times_s[]);
 
 #endif

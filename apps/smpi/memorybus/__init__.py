@@ -1,1 +1,1 @@
-"""The bus between a node's cores and its memory, for runs with --memory-bus (docs/kernels/memory-bus.md)."""
+"""The bus between a node's cores and its memory, for runs with --memory-bus (docs/kernels/index.md)."""

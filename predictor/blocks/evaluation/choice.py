@@ -19,7 +19,9 @@ from predictor.blocks.application import (
     Receive,
     Repeat,
     Send,
+    Set,
     Step,
+    While,
     all_steps,
 )
 from predictor.blocks.errors import NoGraph, SettingError
@@ -130,6 +132,6 @@ def _is_with(steps: Sequence[Step], label: str, hub: str) -> bool:
             other = step.to if isinstance(step, Send) else step.sender
             if hub not in (label, other) or (isinstance(step, Send) and step.buffered != Expression.of(False)):
                 return False
-        elif not isinstance(step, Compute | Repeat | If) or not _is_with(inner_steps(step), label, hub):
+        elif not isinstance(step, Compute | Repeat | If | Set | While) or not _is_with(inner_steps(step), label, hub):
             return False
     return True

@@ -13,7 +13,7 @@ from predictor.blocks.names import COMMUNICATION
 
 COLUMNS = ("block", "size_bytes", "processes", "time_s")
 BLOCKS = ("compute", "idle", *COMMUNICATION)
-_REMEDY = "Give a CSV file of measured blocks (docs/blocks/calibration.md)"
+_REMEDY = "Give a CSV file of measured blocks (docs/predictors/blocks.md)"
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def collectives_figure(model: TableModel) -> Figure:
         counts = _counts(model)
         for nodes, colour in zip(counts[:: max(1, len(counts) // 4)], _COLOURS, strict=False):
             axes.plot(_SIZES, model.communication_s(block, _SIZES, nodes), color=colour, label=f"{nodes} nodes")
-        doubt = "\n(doubtful, docs/blocks/formulas.md)" if model.cautions.get(block) else ""
+        doubt = "\n(doubtful, docs/predictors/blocks.md)" if model.cautions.get(block) else ""
         title = f"{block}, t = T + K {VARIABLES[block]}{doubt}"
         finish(axes, title, legend={"fontsize": 8}, **TIMES_BY_SIZE | {"xlabel": "d, byte"})
     return figure

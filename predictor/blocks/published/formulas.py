@@ -3,7 +3,7 @@
 The symbols are the paper's: h operations of a thread, p_th active threads of a node, d data size in bytes, P nodes,
 D_tu data transfer unit in bytes.  Times are in s, T in s, K in s or s/byte.  All arguments may be arrays.
 
-Table 1 leaves three questions open, which are answered as follows (docs/blocks/formulas.md has the reasons):
+Table 1 leaves three questions open, which are answered as follows (docs/predictors/blocks.md has the reasons):
 p_th = P_hi is in no branch of the table; here it is in the middle branch, where each logical core has one thread;
 log is to the base 2, the number of rounds of a tree of P processes;
 a time below 0, which follows from negative intercepts for small d or P, becomes 0.

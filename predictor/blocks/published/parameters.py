@@ -29,7 +29,7 @@ _SUFFIXES = {
     "disk_write": "wdisk",
 }
 
-# Doubtful parameters, which are used as printed nevertheless; docs/blocks/formulas.md has the reasons.  The rates of
+# Doubtful parameters, which are used as printed nevertheless; docs/predictors/blocks.md has the reasons.  The rates of
 # the links are those of QDR, DDR and SDR InfiniBand without coding.
 _TOO_FAST = "K_a2a as printed has each node send {sent} GB/s to the others; its InfiniBand link carries {link} GB/s"
 _DOUBTS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby
 from math import ceil
-from typing import cast
+from typing import Any, cast
 
 from platforms.errors import UserError, inside
 from predictor.blocks.application import (
@@ -20,7 +20,9 @@ from predictor.blocks.application import (
     ReadDisk,
     Repeat,
     Rooted,
+    Set,
     Step,
+    While,
     WriteDisk,
     members_of,
     numbered,
@@ -33,6 +35,7 @@ from predictor.blocks.application import Reply as ReplyStep
 from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
+from predictor.blocks.expansion import most_turns
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
@@ -57,6 +60,7 @@ from predictor.blocks.stream.instructions import (
 from predictor.blocks.stream.turns import Question, Turns, is_told_by_values
 
 MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
+MOST_OPEN_TURNS = 100_000  # of a loop without at_most, whose condition never ends it
 _MOST_KEPT = 100_000  # values of expressions
 
 
@@ -123,6 +127,22 @@ class _Process:
     index: Progression | PlainNumber  # within the label
     first: int  # the first index
     scope: Mapping[str, Value]  # the application's numbers, loop variables and index
+    state: dict[str, Value] = field(default_factory=dict)  # values of the names that steps set, by name
+
+    def values(self, expression: Expression) -> Mapping[str, Value]:
+        """Return the values of the names in an expression."""
+        return self.scope if expression.names <= self.scope.keys() else _Values({**self.scope, **self.state})
+
+    def within(self, variable: str | None, turn: int) -> _Process:
+        """Return the process in a turn of a loop."""
+        return self if variable is None else replace(self, scope={**self.scope, variable: turn})
+
+
+class _Values(dict[str, Any]):
+    """Values of names; those that are missing have not been set yet."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UserError(name, f"{name} has no value yet", "Set it in a step before")
 
 
 @dataclass
@@ -140,7 +160,7 @@ class _Expansion:
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
     known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
-    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # loop variables, by id of the expression
+    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # names that change, by id of the expression
     alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
     told: dict[int, bool] = field(default_factory=dict)  # `is_told_by_values`, by id of the step
     asked: list[tuple[Question, Value]] = field(default_factory=list)  # of the present turn: expressions with `turn`
@@ -159,6 +179,8 @@ class _Expansion:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            set=self._set,
+            loop=self._while,
             loose=self._loose,
         )
 
@@ -188,20 +210,26 @@ class _Expansion:
         return tuple(self._steps(None, steps, process, where))
 
     def _value(self, process: _Process, number: Number, where: str) -> Value:
-        """Return the value of an expression, which is kept for the same loop variables of the same process."""
+        """Return the value of an expression, which is kept for the same values of names in the same process."""
         if self.together or not isinstance(number, Expression):
-            return Expression.of(number).value(process.scope, where)
+            expression = Expression.of(number)
+            return expression.value(process.values(expression), where)
         names = self.varying.get(id(number))
         if names is None:
             names = self.varying[id(number)] = tuple(sorted(number.names - self.fixed))
-        key = (id(number), *(process.scope[name] for name in names))
+        scope, state = process.scope, process.state
+        key = (id(number), *(scope[name] if name in scope else state.get(name) for name in names))
         if key not in self.known:
             if len(self.known) == _MOST_KEPT:
                 self.known.clear()
-            self.known[key] = number.value(process.scope, where)
+            self.known[key] = number.value(process.values(number), where)
         if self.turn in names:
             self.asked.append(((number, where), self.known[key]))
         return self.known[key]
+
+    def _whole(self, process: _Process, number: Number, where: str) -> int:
+        expression = Expression.of(number)
+        return expression.whole(process.values(expression), where)
 
     def _bytes(self, process: _Process, number: Number, where: str) -> int:
         """Return a size rounded up to whole bytes."""
@@ -216,10 +244,13 @@ class _Expansion:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
         for step, place in numbered(owner, steps, where):
             for child in self._actions.do(process, step, place):
-                self.made += 1
-                if self.made > self.most:
-                    raise self._too_many(place)
+                self._count(place)
                 yield child
+
+    def _count(self, where: str) -> None:
+        self.made += 1
+        if self.made > self.most:
+            raise self._too_many(where)
 
     def _too_many(self, where: str) -> TooManyInstructions:
         remedy = "Take fewer processes, or fewer turns of loops"
@@ -243,35 +274,51 @@ class _Expansion:
 
     def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[Instruction]:
         """Yield equal consecutive turns as a loop, and other turns one after the other."""
-        times = Expression.of(step.times).whole(process.scope, where)
-        turns: Iterable[tuple[Program, int]]
+        times = self._whole(process, step.times, where)
         if id(step) not in self.alike:
             self.alike[id(step)] = turns_are_alike(step)
         if self.alike[id(step)]:
-            scope = process.scope if step.variable is None else {**process.scope, step.variable: 0}
-            inner = replace(process, scope=scope)
-            turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
+            inner = process.within(step.variable, 0)
+            if times:
+                yield from _loop(tuple(self._steps(step, step.steps, inner, where)), times, where)
         else:
             if times > self.most:
                 raise self._too_many(where)
-            turns = ((body, len(list(alike))) for body, alike in groupby(self._turns(process, step, times, where)))
-        for body, count in turns:
-            if body and count > 1:
-                yield Loop(count, body, where=where)
-            else:
-                yield from body
+            yield from _loops(self._turns(process, step, times, where), where)
+
+    def _set(self, process: _Process, step: Set, where: str) -> Iterable[Instruction]:
+        self._count(where)
+        process.state[step.name] = self._value(process, step.value, where)
+        return ()
+
+    def _while(self, process: _Process, step: While, where: str) -> Iterator[Instruction]:
+        return _loops(self._turns_while(process, step, where), where)
+
+    def _turns_while(self, process: _Process, step: While, where: str) -> Iterator[Program]:
+        """Yield the instructions of each turn of a loop whose condition is tested before or after each turn."""
+        bound = None if step.at_most is None else most_turns(self._value(process, step.at_most, where), where)
+        for turn in range(MOST_OPEN_TURNS + 1 if bound is None else bound):
+            inner = process.within(step.variable, turn)
+            if not step.until and not self._value(inner, step.condition, where):
+                return
+            if turn == MOST_OPEN_TURNS and bound is None:
+                problem = f"{Expression.of(step.condition).text!r} has not ended the loop after {turn} turns"
+                raise UserError(where, problem, "Set what it tests, or bound the loop, for example at_most = 1000")
+            self._count(where)
+            yield tuple(self._steps(step, step.steps, inner, where))
+            if step.until and self._value(inner, step.condition, where):
+                return
 
     def _turns(self, process: _Process, step: Repeat, times: int, where: str) -> Iterator[Program]:
         """Yield the instructions of each turn; a turn whose expressions have the values of another one is not made."""
-        variable = str(step.variable)
         if id(step) not in self.told:
             self.told[id(step)] = not self.together and is_told_by_values(step)
         known = Turns()
         for turn in range(times):
-            inner = replace(process, scope={**process.scope, variable: turn})
+            inner = process.within(step.variable, turn)
             body = known.find(partial(self._value, inner)) if self.told[id(step)] else None
             if body is None:
-                self.asked, self.turn = [], variable if self.told[id(step)] else ""
+                self.asked, self.turn = [], str(step.variable) if self.told[id(step)] else ""
                 body = tuple(self._steps(step, step.steps, inner, where))
                 self.turn = ""
                 if self.told[id(step)]:
@@ -345,12 +392,12 @@ class _Expansion:
         if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
             given_bytes = self._bytes(process, step.bytes, where)
         if isinstance(step, Rooted) and step.split is not None:
-            root = Expression.of(step.at).whole(process.scope, where)
+            root = self._whole(process, step.at, where)
             if root >= size:
                 raise UserError(where, f"no process {root} of {size} split processes", "Count from 0")
         elif isinstance(step, Rooted):
             label = step.root_label(self.application)
-            index = Expression.of(step.at).whole(process.scope, where)
+            index = self._whole(process, step.at, where)
             if index >= self.counts[label]:
                 problem = f"no process {index} of {label}, which has {self.counts[label]}"
                 raise UserError(where, problem, "Count from 0")
@@ -362,6 +409,9 @@ class _Expansion:
     def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
         """Return the processes of the label with the same split number, and the number of their group."""
         expression = Expression.of(split)
+        if unknown := sorted(expression.names - process.scope.keys()):
+            problem = f"a split by {unknown[0]}, which steps set for one process only"
+            raise UserError(where, problem, "Use index, variables and turns")
         turns = tuple((name, process.scope[name]) for name in sorted(expression.names - {"index"}))
         key = (label, id(split), turns)
         if key not in self.parts:
@@ -384,6 +434,16 @@ class _Expansion:
                 number = self.groups.setdefault(ranks, len(self.groups))
             self.members[members] = sum(self.counts[label] for label in members), number
         return self.members[members]
+
+
+def _loops(turns: Iterable[Program], where: str) -> Iterator[Instruction]:
+    """Yield equal consecutive turns as a loop, and other turns one after the other."""
+    for body, alike in groupby(turns):
+        yield from _loop(body, len(list(alike)), where)
+
+
+def _loop(body: Program, times: int, where: str) -> Program:
+    return (Loop(times, body, where=where),) if body and times > 1 else body
 
 
 def _requests(steps: Sequence[Step]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from predictor.blocks.application import Collective, Compute, Number, Repeat, Step
+from predictor.blocks.application import Collective, Compute, Number, Repeat, Set, Step, While
 from predictor.blocks.parsing import Value
 from predictor.blocks.steps import inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import Program
@@ -42,13 +42,13 @@ class Turns:
 
 
 def is_told_by_values(loop: Repeat) -> bool:
-    """Return whether only computations, messages, disks and conditions use the turn of a loop."""
+    """Return whether only computations, messages, disks and conditions use the turn of a loop, and no name is set."""
     return _told(loop.steps, str(loop.variable))
 
 
 def _told(steps: Sequence[Step], variable: str) -> bool:
     for step in steps:
-        if isinstance(step, Repeat) and not turns_are_alike(step):
+        if isinstance(step, Set | While) or (isinstance(step, Repeat) and not turns_are_alike(step)):
             return False
         direct = isinstance(step, Collective | Repeat) or (isinstance(step, Compute) and step.size is not None)
         if direct and any(variable in expression.names for expression in step.expressions()):

@@ -452,3 +452,13 @@ def test_speeds_of_kernels_are_in_the_platform_the_json_the_table_and_the_page(m
     text, page = as_text(found, {}, wide=True), machine_page(found, machine_figure(found))
     assert re.search(r"c0 +cg +0.5 +- +- +0% +0.5 +0.5", text)
     assert "<h2>Kernels</h2>" in page and "<td>cg</td>" in page
+
+
+def test_the_memory_that_a_triad_has_measured_is_in_the_platform_and_said(measured):
+    # By hand: 240 MB in 0.02 s are 12 GB/s, on the first node of the first cluster.
+    first = measured.members(0)[0]
+    rows = measured.beside([MachineTime("triad", 0, first, "", 240_000_000, 0.02, 1.0)])
+    made = calibrated(request(read_rows(written(rows), "again")))
+    hosts = read_platform(kept_file(made.content), "made").hosts
+    assert [host.memory_Bps for host in hosts] == [pytest.approx(12e9)] * 4 + [None] * 2
+    assert "c0: memory of a node 12 GB/s, by STREAM's triad with all cores busy" in made.remarks

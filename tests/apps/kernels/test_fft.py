@@ -1,4 +1,4 @@
-"""FFT: one transform of N points, against numpy and by hand (docs/kernels/fft.md)."""
+"""FFT: one transform of N points, against numpy and by hand (docs/kernels/index.md)."""
 
 import cmath
 import json

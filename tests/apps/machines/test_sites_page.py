@@ -1,4 +1,4 @@
-"""The machine files of docs/programs/sites.md: what they would start."""
+"""The machine files of sites on docs/programs/machines.md: what they would start."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from apps.machines.launch import planned_launch
 from apps.machines.machine_file import read_machine
 
-PAGE = Path(__file__).parents[3] / "docs" / "programs" / "sites.md"
+PAGE = Path(__file__).parents[3] / "docs" / "programs" / "machines.md"
 
 
 def blocks():
@@ -22,7 +22,7 @@ def planned(tmp_path, monkeypatch, block):
 
 
 def test_a_site_with_modules_gets_its_options_and_variables(tmp_path, monkeypatch):
-    machine, command = planned(tmp_path, monkeypatch, blocks()[0])
+    machine, command = planned(tmp_path, monkeypatch, blocks()[1])
     assert Path(command[0]).read_text().endswith('exec srun "$@"\n')
     assert command[1:] == (
         "--account=project", "--partition=standard", "--constraint=skylake", "--ntasks=2", "--distribution=arbitrary",
@@ -32,7 +32,7 @@ def test_a_site_with_modules_gets_its_options_and_variables(tmp_path, monkeypatc
 
 
 def test_a_container_starts_inside_the_launcher_with_its_variables(tmp_path, monkeypatch):
-    machine, command = planned(tmp_path, monkeypatch, blocks()[1])
+    machine, command = planned(tmp_path, monkeypatch, blocks()[2])
     assert command == (
         "srun", "--ntasks=2", "--distribution=arbitrary", "--nodelist=FOLDER/hosts", "--mpi=pmix", "apptainer", "exec",
         "--bind", "/projects/p1", "/projects/p1/image.sif", "/usr/bin/env", "OMPI_MCA_pml=ucx", "/bin/program", "7",

@@ -142,7 +142,7 @@ def test_an_efficiency_slows_cores_and_not_memory(cluster):
 
 
 def test_a_core_that_waits_for_memory_is_busy(cluster):
-    # One core of 16: epsilon and a sixteenth of the rest, for all of the time (docs/planning/energy.md).
+    # One core of 16: epsilon and a sixteenth of the rest, for all of the time (docs/planning/cost-and-carbon.md).
     record = run_iterations(spec(cluster, sized_problem("dot", 10**9), 1, memory_bus=BUS), 1)
     host = cluster.hosts[0]
     assert record.energy_j[host.name] == pytest.approx(host.power.at_load(1 / 16) * record.time_s, rel=1e-9)

@@ -175,7 +175,7 @@ def test_expected_traffic_of_is_is_nearly_that_of_the_kernel(preset, ranks):
 
 @pytest.mark.parametrize(("ranks", "counts"), [(4, [5, 1, 0, 6, 0, 0, 4, 8]), (3, [24, 0, 0, 0]), (5, [1, 1, 1, 17])])
 def test_ranks_take_whole_buckets_until_they_have_their_share(ranks, counts):
-    # The rule, bucket by bucket (docs/kernels/is.md): the next rank begins after a bucket that completes the share.
+    # The rule, bucket by bucket (docs/kernels/index.md): the next rank begins after a bucket that completes the share.
     keys, first, taken = sum(counts), [0], 0
     for bucket, count in enumerate(counts):
         taken += count

@@ -18,11 +18,14 @@ from predictor.blocks.application import (
     Receive,
     ReceiveAny,
     Repeat,
+    RepeatUntil,
     Reply,
     Scatter,
     Send,
+    Set,
     Step,
     Wait,
+    While,
     WriteDisk,
 )
 from predictor.blocks.evaluation import steady
@@ -256,11 +259,13 @@ def test_loops_take_the_same_time_process_by_process():
         ("disk", [ReadDisk(1), WriteDisk(1)]),
         ("repeat", [Repeat(1, ())]),
         ("branch", [If(1, ())]),
+        ("set", [Set("x", 1)]),
+        ("loop", [While(0), RepeatUntil(1)]),
         ("loose", [ReceiveAny(), Reply(1), Wait()]),
     ],
 )
 def test_each_kind_of_step_has_its_action(kind, steps):
-    kinds = ("compute", "message", "collective", "disk", "repeat", "branch", "loose")
+    kinds = ("compute", "message", "collective", "disk", "repeat", "branch", "set", "loop", "loose")
     actions = StepActions(**{name: lambda who, step, where, name=name: (name, who, step, where) for name in kinds})
     for step in steps:
         assert actions.do("me", step, "here") == (kind, "me", step, "here")

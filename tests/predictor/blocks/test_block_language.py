@@ -332,7 +332,7 @@ GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
         (GRID + "[]\nperiodic = [true]", "periodic = [True] for 2 axes"),
         (HEAD + "[]\nperiodic = true", "periodic without a grid"),
         ("[labels.p]\ngrid = []\nprogram = []", "label p, grid: not a list of numbers of processes"),
-        (HEAD + "[{ while = 1, do = [] }]", "while without 'as'"),
+        (HEAD + "[{ while = 1, as = 'k' }]", "while without 'do'"),
         (HEAD + "[{ send_to = 'p', at = 0, bytes = 1, request = 'a' }]", "nothing waits for the request 'a'"),
         (HEAD + "[{ wait = 'a' }]", "no send or receive has the request 'a'"),
         (HEAD + "[{ wait = 3 }]", "wait = 3 is not a list of requests"),

@@ -43,7 +43,7 @@ PLATFORM = f"""<?xml version="1.0"?>
 
 
 def operations(n):
-    """Return the published operations of HPL over those that the kernel counts (docs/kernels/hpl.md)."""
+    """Return the published operations of HPL over those that the kernel counts (docs/kernels/index.md)."""
     return (2 / 3 * n**3 + 2 * n**2) / (2 / 3 * n**3 + 3 / 2 * n**2 - 7 / 6 * n)
 
 

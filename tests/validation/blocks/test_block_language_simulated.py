@@ -97,6 +97,27 @@ program = [
 ]
 """
 
+# Each process sweeps until its own residual is small, with a message to the next one after each sweep of the shorter.
+RESIDUALS = """
+[labels.p]
+count = 4
+program = [
+    { set = "residual = 1" },
+    { set = "sent = 0" },
+    { while = "residual > 1e-3", do = [
+        { compute = "3e7 * (1 + residual)" },
+        { set = "residual *= 0.1 + 0.2 * index" },
+        { if = "sent < 3", then = [
+            { set = "sent += 1" },
+            { send_to = "p", at = "(index + 1) % p", bytes = "100000 * sent", buffered = true },
+            { receive_from = "p", at = "(index - 1) % p" },
+        ] },
+    ] },
+    { barrier = true },
+]
+"""
+SELF_SCHEDULING = (CLUSTER.parent / "self-scheduling.toml").read_text()
+
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory):
@@ -104,7 +125,7 @@ def runner(tmp_path_factory):
         yield made
 
 
-@pytest.mark.parametrize("text", [COLLECTIVES, OVERLAP, PIPELINE, FIRST_COME, MASTERS])
+@pytest.mark.parametrize("text", [COLLECTIVES, OVERLAP, PIPELINE, FIRST_COME, MASTERS, RESIDUALS, SELF_SCHEDULING])
 def test_times_and_energies_are_those_of_the_simulation(tmp_path, runner, text):
     path = tmp_path / "app.toml"
     path.write_text(text)

@@ -42,6 +42,8 @@ _ROOT = (StepField("root", "Label of the root", "name", "the first label", "labe
          StepField("at", "Index of the root", hint="0"))  # fmt: skip
 _TURN = StepField("as", "Name of the number of the turn", "name", "none")
 
+_MOST = StepField("at_most", "Most turns", hint="no bound")
+
 
 def _collective(key: str, title: str, *more: StepField) -> tuple[StepField, ...]:
     return (StepField(key, title), *more, _AMONG, _SPLIT)
@@ -66,7 +68,9 @@ FIELDS: Mapping[str, tuple[StepField, ...]] = {  # by the key that says which ki
     "read_disk": (StepField("read_disk", "Bytes"),),
     "write_disk": (StepField("write_disk", "Bytes"),),
     "repeat": (StepField("repeat", "Number of turns"), _TURN),
-    "while": (StepField("while", "Condition"), _TURN, StepField("at_most", "Most turns")),
+    "while": (StepField("while", "Condition"), _TURN, _MOST),
+    "repeat_until": (StepField("repeat_until", "Condition, tested after each turn"), _TURN, _MOST),
+    "set": (StepField("set", "Name = value, or += -= *= /= a change"),),
     "if": (StepField("if", "Condition"),),
     "call": (StepField("call", "Named steps", "name", of="steps"),),
 }  # fmt: skip

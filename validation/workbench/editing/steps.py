@@ -35,6 +35,8 @@ EXAMPLES: Mapping[str, str] = {
     "write to disk": "{ write_disk = 1e6 }",
     "repeat": '{ repeat = 10, do = [{ compute = "1e9" }] }',
     "while": '{ while = "k < 10", as = "k", at_most = 100, do = [{ compute = "1e9" }] }',
+    "repeat until": '{ repeat_until = "done >= 10", at_most = 100, do = [{ set = "done += 1" }] }',
+    "set": '{ set = "done = 0" }',
     "if": '{ if = "index == 0", then = [{ compute = "1e9" }] }',
 }
 
@@ -184,6 +186,10 @@ def _turns(step: Mapping[str, Any]) -> str:
     return f", turn {step['as']}" if "as" in step else ""
 
 
+def _at_most(step: Mapping[str, Any]) -> str:
+    return f", at most {step['at_most']} times" if "at_most" in step else ""
+
+
 _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "call": _call,
     "compute": _compute,
@@ -198,7 +204,9 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "read_disk": lambda s: f"read {s['read_disk']} bytes from disk",
     "write_disk": lambda s: f"write {s['write_disk']} bytes to disk",
     "repeat": lambda s: f"repeat {s['repeat']} times{_turns(s)}",
-    "while": lambda s: f"while {s['while']}, at most {s.get('at_most', '?')} times{_turns(s)}",
+    "while": lambda s: f"while {s['while']}{_at_most(s)}{_turns(s)}",
+    "repeat_until": lambda s: f"repeat until {s['repeat_until']}{_at_most(s)}{_turns(s)}",
+    "set": lambda s: f"set {s['set']}",
     "if": lambda s: f"if {s['if']}",
 }
 

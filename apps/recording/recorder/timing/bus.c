@@ -1,4 +1,4 @@
-/* The memory bus of a node, which carries the data of its ranks' computations (docs/kernels/memory-bus.md).
+/* The memory bus of a node, which carries the data of its ranks' computations (docs/kernels/index.md).
  *
  * RECORDER_BUS names the library that simulates it, RECORDER_BUS_BANDWIDTH its bandwidth in byte/s or `platform`, and
  * RECORDER_BUS_BYTES the bytes that each flop moves.  RECORDER_BUS_ALONE=yes: computation was timed, so it includes the
