@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from platforms.plotting.axes import scale
 from platforms.plotting.charts import finish, legend_below, new_figure, panels
 from platforms.plotting.front import draw_front, place_labels
-from platforms.plotting.styles import style_of
-from platforms.plotting.words import Row, plain, shortened, texts_of
+from platforms.plotting.styles import plain, style_of
+from platforms.plotting.words import Row, shortened, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -48,9 +48,7 @@ def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     if app is None:
         _name_apps(axes, rows, x="simulated_s")
-    axes.set_xlabel(f"{truth_name(results['truth'])} time, s")
-    axes.set_ylabel("predicted time, s")
-    return _finished(figure, axes, log_x=True)
+    return _finished(figure, axes, f"{truth_name(results['truth'])} time, s", "predicted time, s", log="xy")
 
 
 def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
@@ -80,11 +78,9 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
     if app is None:
         axes.set_ylim(bottom=axes.get_ylim()[0] / 3)  # leaves space for the names
         _name_apps(axes, rows, x="share_pct")
-    axes.set_xlabel("computation, % of the simulated run")
-    axes.set_ylabel("|error|, %")
-    finished = _finished(figure, axes, log_x=False)
+    _finished(figure, axes, "computation, % of the simulated run", "|error|, %", log="y")
     _tell_floor(axes.yaxis)
-    return finished
+    return figure
 
 
 def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
@@ -104,11 +100,9 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
     for limit_pct in LIMITS_PCT:
         axes.axvline(limit_pct, color="#8a8a8a", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", ylim=(0, 103))
-    axes.set_xlabel("|error|, %, at most")
-    axes.set_ylabel("cases, %")
-    finished = _finished(figure, axes, log_x=True, log_y=False)
+    _finished(figure, axes, "|error|, %, at most", "cases, %", log="x")
     _tell_floor(axes.xaxis)
-    return finished
+    return figure
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
@@ -172,11 +166,10 @@ def _tell_floor(axis: Axis) -> None:
     axis.set_major_formatter(floor_told)
 
 
-def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) -> Figure:
-    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
-        if logarithmic:
-            label_decades(axis)
-    finish(axes)
+def _finished(figure: Figure, axes: Axes, xlabel: str, ylabel: str, *, log: str) -> Figure:
+    for name in log:
+        label_decades(axes.xaxis if name == "x" else axes.yaxis)
+    finish(axes, xlabel=xlabel, ylabel=ylabel)
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
