@@ -1,7 +1,7 @@
 """Estimates, from counts alone, of the wall time of evidence and of simulating the targets instead.
 
 Counted are the starts of SimGrid, the declared messages of a program and the experiments of a plan.  The rates are
-those of this project on one core of a virtual machine of 2026 (docs/reference/growth.md).
+those of this project on one core of a virtual machine of 2026 (docs/results/growth.md).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def rate(ranks: int) -> float:
         return _RATES[0][1]
     for (fewer, upper), (more, lower) in pairwise(_RATES):
         if ranks <= more:
-            return upper * (lower / upper) ** (math.log(ranks / fewer) / math.log(more / fewer))
+            return float(upper * (lower / upper) ** (math.log(ranks / fewer) / math.log(more / fewer)))
     return _RATES[-1][1]
 
 
