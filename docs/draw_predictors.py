@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from pictures import blocks, graph, hcf, hierarchical, laws, learned, li, measured, npt, structural  # noqa: E402
+from pictures import blocks, graph, hcf, hierarchical, laws, learned, li, npt, structural  # noqa: E402
 from pictures.runs import open_runner  # noqa: E402
 from pictures.style import style, svg  # noqa: E402
 
@@ -27,7 +27,6 @@ FOLDER = ROOT / "docs" / "predictors"
 PICTURES: Mapping[str, tuple[Callable[[Runner], Figure], str]] = {
     "hcf": (hcf.draw, hcf.TITLE),
     "hcf-nnls": (laws.draw_nnls, "HCF with a fitted communication: communication over the number of ranks"),
-    "simulate": (measured.draw, measured.TITLE),
     "structural": (structural.draw, structural.TITLE),
     "dpgraph": (graph.draw, graph.TITLE),
     "dpgraph-li": (li.draw, li.TITLE),

@@ -1,4 +1,4 @@
-"""Verdicts as text and JSON, and the tables of docs/predictors/conformance.md."""
+"""Verdicts as text and JSON, and the tables of docs/reference/conformance.md."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _meaning(name: str) -> str:
 
 
 def page_tables() -> str:
-    """Return the tables of docs/predictors/conformance.md: the checks, and the excuses."""
+    """Return the tables of docs/reference/conformance.md: the checks, and the excuses."""
     return "\n".join([*_checks(), "", *_excuses()]) + "\n"
 
 

@@ -126,7 +126,7 @@ def rate(ranks: int) -> float:
         return _RATES[0][1]
     for (fewer, upper), (more, lower) in pairwise(_RATES):
         if ranks <= more:
-            return upper * (lower / upper) ** (math.log(ranks / fewer) / math.log(more / fewer))
+            return float(upper * (lower / upper) ** (math.log(ranks / fewer) / math.log(more / fewer)))
     return _RATES[-1][1]
 
 

@@ -40,6 +40,8 @@ COMMANDS = {
     "blocks block": "--model galera+ --block bcast --size 8 --processes 4",
     "blocks calibrate": "--scenario grid4x2 --no-store",
     "blocks figures": "--model kask",
+    "blocks volunteers": f"{EXAMPLES}/blocks/volunteers.toml",
+    "blocks volunteers --simulate": f"{EXAMPLES}/blocks/volunteers.toml --draws 1",
     "plan failures APP.toml": CHECKPOINTS,
     "plan failures APP.toml --simulate": CHECKPOINTS,
     "predictor list": "",

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "predictors"
 INDEX = (PAGES / "index.md").read_text()
 PAGE_OF = dict(re.findall(r"^\| \[`([^`]+)`\]\(([^)]+)\)", INDEX, re.MULTILINE))
+PAGES_OF_ONE = sorted({page for page in PAGE_OF.values() if not page.startswith("index.md")})
 SECTIONS = [
     "The model",
     "Equations",
@@ -26,7 +27,7 @@ def test_the_table_has_every_predictor_in_the_order_of_the_registry():
     assert list(PAGE_OF) == [*PREDICTORS, "learned", "learned:known", "simulate"]
 
 
-@pytest.mark.parametrize("page", sorted(set(PAGE_OF.values())))
+@pytest.mark.parametrize("page", PAGES_OF_ONE)
 def test_pages_have_the_same_sections(page):
     text = (PAGES / page).read_text()
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS
@@ -39,4 +40,4 @@ def test_pages_have_the_same_sections(page):
 
 
 def test_pages_that_are_there_are_in_the_table():
-    assert {page.name for page in PAGES.glob("*.md")} == {"index.md", "conformance.md", *PAGE_OF.values()}
+    assert {page.name for page in PAGES.glob("*.md")} == {"index.md", *PAGES_OF_ONE}

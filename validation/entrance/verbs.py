@@ -25,8 +25,9 @@ class Verb:
     verbs: Mapping[str, Verb] = field(default_factory=dict)  # of a group, or further commands below this one
 
 
-def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Verb:
-    """Return a verb with --simulate, which compares what the verb predicts with simulations."""
+def _with_simulation(purpose: str, place: str, help: str, simulated: str = "") -> Verb:
+    """Return a verb with --simulate, which compares what the verb predicts, by the room of the same name."""
+    simulated = simulated or place.replace("predictor", "validation")
     return Verb(purpose, place, {SIMULATE: help}, {frozenset({SIMULATE}): simulated})
 
 
@@ -55,27 +56,22 @@ _PREDICT = Verb(
 )
 _PLAN = {
     "nodes": _with_simulation(
-        "choose nodes, and processes on each",
-        "predictor.nodes.cli",
-        "validation.nodes.cli",
-        "compare the choice with the simulated optimum",
+        "choose nodes, and processes on each", "predictor.nodes.cli", "compare the choice with the simulated optimum"
     ),
     "cores": _with_simulation(
         "choose the number of cores and nodes to request",
         "predictor.hierarchical.cli",
-        "validation.cores.cli",
         "compare the model with simulations",
+        "validation.cores.cli",
     ),
     "clock": _with_simulation(
         "choose the frequency of the nodes of each cluster",
         "predictor.clock.cli",
-        "validation.clock.cli",
         "compare predicted times and energies with simulated ones",
     ),
     "shares": _with_simulation(
         "divide the data among clusters of unequal speed",
         "predictor.shares.cli",
-        "validation.shares.cli",
         "simulate equal and advised shares, and search for the best ones",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
@@ -109,12 +105,17 @@ _BLOCKS = {
     "run": _with_simulation(
         "evaluate an application described as blocks",
         "predictor.blocks.run_command",
-        "validation.blocks.cli",
         "compare with a simulation of the same description",
+        "validation.blocks.cli",
     ),
     "block": Verb("time, power and energy of one block", "predictor.blocks.block_command"),
     "calibrate": Verb("coefficients of all blocks on a platform", "predictor.blocks.calibrate_command"),
     "figures": Verb("draw the formulas of a published model", "predictor.blocks.figures_command"),
+    "volunteers": _with_simulation(
+        "expect the time of work units on volunteers that join and leave",
+        "predictor.blocks.volunteers.cli",
+        "simulate each draw",
+    ),
 }
 _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.show.cli"),
@@ -157,7 +158,6 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "scale": _with_simulation(
             "predict how a program scales: time, speed-up, critical path",
             "predictor.scale.cli",
-            "validation.scale.cli",
             "simulate every point too",
         ),
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
@@ -170,7 +170,6 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "graph": _with_simulation(
             "draw a program's graph, its critical path, and what speeds it up",
             "predictor.graph.cli",
-            "validation.graph.cli",
             "compare its times and what speeds it up with simulations",
         ),
         "predictor": Verb("list predictors, or check one of your own", verbs=_PREDICTOR),

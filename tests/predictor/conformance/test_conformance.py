@@ -22,7 +22,7 @@ from predictor.conformance.report import page_tables, text_lines
 from predictor.extrap import process
 from predictor.registry import PREDICTORS, predictor
 
-PAGE = Path(__file__).parents[3] / "docs" / "predictors" / "conformance.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "conformance.md"
 QUICK = [one for one in CHECKS if one.quick]
 SLOW = [one for one in CHECKS if not one.quick]
 
@@ -390,7 +390,7 @@ def test_the_page_has_the_tables_of_the_code():
 @pytest.mark.slow
 @pytest.mark.skipif(process.python() is not None, reason="the page is of an environment without Extra-P")
 def test_the_page_shows_what_the_command_prints(tmp_path, capsys):
-    shown = re.search(r"-m predictor\.check\n```\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    shown = re.search(r"gridval predictor check\n```\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert command.main(["--store", str(tmp_path / "store")]) == 0
     assert capsys.readouterr().out == shown[1]
 

@@ -114,7 +114,7 @@ def test_t_exec_has_the_network_in_the_sender_s_and_the_receiver_s_time(mode, tm
 
 
 def test_copies_that_the_platform_charges_are_measured_as_c1(tmp_path, capsys):
-    # Cluster 1 copies a byte in 17.31 ns (docs/predictors/dpgraph-li.md); SMPI charges it to whoever sends.
+    # Cluster 1 copies a byte in 17.31 ns (docs/results/li.md); SMPI charges it to whoever sends.
     asked = ["--app", "sendmodes", "--scenario", "li-1", "--times", "li", "--json", "--store", str(tmp_path)]
     copies = ["--cfg", "smpi/os:0:0:17.31e-9", "--cfg", "smpi/ois:0:0:17.31e-9"]
     assert main([*asked, *copies]) == 0

@@ -194,13 +194,14 @@ def test_a_group_shows_its_verbs(group, capsys):
     assert capsys.readouterr().out == said
 
 
-# Runs each line of its input as words of the command in a process that has imported nothing else, and prints the words,
-# the status and the modules by then.
+# Runs each line of its input as words of the command in a process that has imported only what most commands do, and
+# prints the words, the status and the modules by then.
 MODULES = """
 import os, sys
+import apps.options.exit_status, apps.programs.own_program, platforms.command.command
+from validation.entrance.main import main
 for line in sys.stdin.read().splitlines():
     if not (child := os.fork()):
-        from validation.entrance.main import main
         sys.stdout = open(os.devnull, "w")
         try:
             status = main(line.split())

@@ -1,0 +1,1 @@
+"""Volunteers that join and leave, simulated with SimGrid's profiles of hosts."""
