@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "first-validation": ROOT / "docs" / "tutorials" / "first-validation.md",
     "own-predictor": ROOT / "docs" / "tutorials" / "own-predictor.md",
-    "cluster-campaign": ROOT / "docs" / "tutorials" / "cluster-campaign.md",
+    "campaigns": ROOT / "docs" / "validation" / "campaigns.md",
     "own-program": ROOT / "docs" / "programs" / "own-program.md",
 }
 SHOWN = re.compile(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", re.DOTALL)
@@ -51,6 +51,7 @@ def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeyp
         assert steady(said.out) == steady(output)
 
 
+<<<<<<< HEAD
 def test_the_campaign_on_the_page_is_the_example():
     shown, *_ = re.findall(r"```toml\n(.*?)```", PAGES["cluster-campaign"].read_text(), re.DOTALL)
     assert shown == (ROOT / "examples" / "first-campaign.toml").read_text()
@@ -63,6 +64,18 @@ def test_the_predictor_on_the_page_is_the_end_of_the_example():
         for text in (shown, (ROOT / "examples" / "predictors" / "hcf_traffic.py").read_text())
     )
     assert example[-len(lines) :] == lines
+=======
+@pytest.mark.parametrize(
+    ("page", "kind", "file"),
+    [
+        ("own-predictor", "python", "predictors/hcf_traffic.py"),
+        ("campaigns", "toml", "first-campaign.toml"),
+    ],
+)
+def test_files_on_the_pages_are_the_examples(page, kind, file):
+    shown, *_ = re.findall(rf"```{kind}\n(.*?)```", PAGES[page].read_text(), re.DOTALL)
+    assert shown == (ROOT / "examples" / file).read_text()
+>>>>>>> main
 
 
 def test_the_entry_point_on_the_page_is_the_group_that_is_read():
@@ -72,11 +85,12 @@ def test_the_entry_point_on_the_page_is_the_group_that_is_read():
 
 
 @pytest.mark.slow
-def test_a_dask_scheduler_and_workers_give_the_table_of_the_page(tmp_path, monkeypatch, capsys):
+def test_a_dask_scheduler_and_workers_give_the_table_of_local_simulations(tmp_path, monkeypatch, capsys):
     from distributed import LocalCluster
 
-    ((_, output),) = [one for one in SHOWN.findall(PAGES["cluster-campaign"].read_text()) if "--out" in one[0]]
     monkeypatch.chdir(ROOT)
+    assert main(["series", "campaign", "examples/first-campaign.toml", "--store", str(tmp_path / "local")]) == 0
+    output = capsys.readouterr().out
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         arguments = ["--scheduler", cluster.scheduler_address, "--store", str(tmp_path / "store")]
         assert main(["series", "campaign", "examples/first-campaign.toml", *arguments]) == 0
