@@ -51,9 +51,8 @@ def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeyp
         assert steady(said.out) == steady(output)
 
 
-<<<<<<< HEAD
 def test_the_campaign_on_the_page_is_the_example():
-    shown, *_ = re.findall(r"```toml\n(.*?)```", PAGES["cluster-campaign"].read_text(), re.DOTALL)
+    shown, *_ = re.findall(r"```toml\n(.*?)```", PAGES["campaigns"].read_text(), re.DOTALL)
     assert shown == (ROOT / "examples" / "first-campaign.toml").read_text()
 
 
@@ -64,18 +63,6 @@ def test_the_predictor_on_the_page_is_the_end_of_the_example():
         for text in (shown, (ROOT / "examples" / "predictors" / "hcf_traffic.py").read_text())
     )
     assert example[-len(lines) :] == lines
-=======
-@pytest.mark.parametrize(
-    ("page", "kind", "file"),
-    [
-        ("own-predictor", "python", "predictors/hcf_traffic.py"),
-        ("campaigns", "toml", "first-campaign.toml"),
-    ],
-)
-def test_files_on_the_pages_are_the_examples(page, kind, file):
-    shown, *_ = re.findall(rf"```{kind}\n(.*?)```", PAGES[page].read_text(), re.DOTALL)
-    assert shown == (ROOT / "examples" / file).read_text()
->>>>>>> main
 
 
 def test_the_entry_point_on_the_page_is_the_group_that_is_read():
