@@ -25,11 +25,6 @@ def runs():
     return [(words, output) for words, output in shown if words[0] == "run"]
 
 
-def test_the_file_on_the_page_is_the_example():
-    (shown,) = re.findall(r"```xml\n(.*?)```", PAGE, re.DOTALL)
-    assert shown == (ROOT / "examples" / "platforms" / "campus.xml").read_text()
-
-
 def test_files_it_links_to_exist():
     for target in re.findall(r"\]\(([^)#:]+)\)", PAGE):
         assert (ROOT / "docs" / "platforms" / target).exists(), target
