@@ -11,7 +11,7 @@ from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "platforms" / "own-platform.md").read_text()
-SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+SHOWN = re.findall(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def words_of(command):
