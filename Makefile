@@ -67,7 +67,7 @@ mutation: setup
 	$(PYTHON) tests/mutation/report.py
 
 # Tries N programs drawn at random, extrapolated against simulated in full; 100 take a minute and a half
-# (docs/validation/steady-state.md), N whose messages may pile up, and N that ask for what changes by itself, time
+# (docs/validation/extrapolation.md), N whose messages may pile up, and N that ask for what changes by itself, time
 # themselves or use what ranks share; then 300 that are learned on few ranks (docs/validation/extrapolation.md).
 N ?= 1000
 adversary: setup
@@ -145,7 +145,7 @@ bench-graph: setup
 # is published in the static site results/public.
 clusters: setup
 	$(PYTHON) docs/write_clusters.py
-	.venv/bin/gridval report --public results/public --clusters docs/validation/clusters.csv
+	.venv/bin/gridval report --public results/public --clusters docs/results/clusters.csv
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

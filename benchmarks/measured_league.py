@@ -1,4 +1,4 @@
-"""The tables of the measured league (docs/validation/measured-league.md): predictors against runs on emulated grids.
+"""The tables of the measured league (docs/results/measured-league.md): predictors against runs on emulated grids.
 
 Every case is one kernel in one class on one grid, median of three repeats, the most important ones first.  Everything
 is kept in the folder: a second call with the same folder goes on where the first one ended, and ``table.md`` in it has

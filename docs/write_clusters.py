@@ -1,14 +1,15 @@
-"""Write the tables and pictures of the pages on real clusters: what stands between their marks is made again.
+"""Write the rows and pictures of the results on real clusters, which docs/write_results.py makes into pages.
 
 Usage: python docs/write_clusters.py
 
-The table after ``<!-- made: NAME -->`` is replaced; the rest of a page is written by hand.  Running the script again
-changes nothing.
+Each table becomes docs/results/rows/PAGE-TABLE.csv, which a page of results names as ``made``.  Running the script
+again changes nothing.
 """
 
 from __future__ import annotations
 
-import re
+import csv
+import io
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,27 +17,36 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from clusters import csd3, hpl, league, published  # noqa: E402 (found by the line above)
+import write_results  # noqa: E402 (found by the line above)
+from clusters import csd3, hpl, league, published  # noqa: E402
 
-PAGES = ROOT / "docs" / "validation"
-_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n*(?:\|.*\n)*\n*")
+PAGES = write_results.RESULTS
+PARTS = {"published": published.PARTS, "csd3": csd3.PARTS, "hpl": hpl.PARTS, "clusters": league.PARTS}
 
 
-def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """Return the text of a page with its made parts made again."""
-    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n\n", text)
+def as_csv(table: str) -> str:
+    """Return a Markdown table as CSV."""
+    heading, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heading, *lines])
+    return text.getvalue()
+
+
+def rows(page: str, parts: Mapping[str, Callable[[], str]]) -> dict[Path, str]:
+    """Return the rows of a page's tables, keyed by their file."""
+    return {write_results.MADE / f"{page}-{name}.csv": as_csv(part()) for name, part in parts.items()}
 
 
 def write_pages() -> None:
-    """Write all pages and pictures."""
-    pages = {"published": published.PARTS, "csd3": csd3.PARTS, "real-dahu": hpl.PARTS, "clusters": league.PARTS}
-    for name, parts in pages.items():
-        page = PAGES / f"{name}.md"
-        page.write_text(filled(page.read_text("utf-8"), parts), "utf-8")
+    """Write all rows and pictures, and the pages with them."""
+    for page, parts in PARTS.items():
+        for file, text in rows(page, parts).items():
+            file.write_text(text, "utf-8")
     for name, drawn in {"published": published.picture(), "csd3": csd3.picture(), **league.pictures()}.items():
         (PAGES / f"{name}.svg").write_text(drawn, "utf-8")
     (PAGES / "clusters.csv").write_text(league.table(), "utf-8")
-    hpl.draw_picture(PAGES / "real-dahu.png")
+    hpl.draw_picture(PAGES / "hpl.png")
+    write_results.write_pages()
 
 
 if __name__ == "__main__":

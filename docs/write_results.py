@@ -7,6 +7,7 @@ A file has the page's ``title``, ``about`` (one paragraph), and a list of ``[[ta
     title     the heading above the table; without one the table stands below the one before
     before    a paragraph above the table; optional
     rows      the table as CSV, its first line the names of the columns; cells are Markdown
+    made      in place of rows: the name of a CSV file in docs/results/rows, which docs/write_clusters.py writes
     commit    the commit with whose code the rows were measured, and
     command   the command that makes them, or a list of commands;
     date      in place of commit: the day of the measurement, where it was on another machine
@@ -27,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results"
+MADE = RESULTS / "rows"
 _NUMBER = re.compile(r"$|-$|(?:[-+<]\s*)?\d")  # cells of a column that is aligned at the right
 MARK = "<!-- Made by docs/write_results.py"
-KEYS = {"title", "before", "rows", "commit", "command", "date", "source", "after", "picture", "alt"}
+KEYS = {"title", "before", "rows", "made", "commit", "command", "date", "source", "after", "picture", "alt"}
 
 
 def rows_as_markdown(rows: str) -> str:
@@ -41,6 +43,13 @@ def rows_as_markdown(rows: str) -> str:
     rules = ["---:" if all(map(_NUMBER.match, column)) else "---" for column in zip(*body, strict=True)]
     lines = [header, rules, *body]
     return "\n".join("| " + " | ".join(cell.strip().replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def first_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file's first table: each cell without its backquotes, by the name of its column."""
+    table = tomllib.loads(path.read_text("utf-8"))["table"][0]
+    lines = [[cell.strip(" `") for cell in line] for line in csv.reader(table["rows"].strip().splitlines())]
+    return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
 
 
 def origin(table: Mapping[str, Any]) -> str:
@@ -62,10 +71,11 @@ def table_parts(table: Mapping[str, Any]) -> Iterator[str]:
         yield table["before"].strip()
     if "picture" in table:
         yield f"![{table['alt']}]({table['picture']})"
-    if "rows" in table:
+    rows = (MADE / f"{table['made']}.csv").read_text("utf-8") if "made" in table else table.get("rows")
+    if rows is not None:
         if "source" in table:
             yield "<!-- not measured -->"
-        yield rows_as_markdown(table["rows"])
+        yield rows_as_markdown(rows)
     yield origin(table)
     if "after" in table:
         yield table["after"].strip()
@@ -103,6 +113,11 @@ def pages() -> dict[Path, str]:
     return {RESULTS / "index.md": index(paths), **{path.with_suffix(".md"): page(path) for path in paths}}
 
 
-if __name__ == "__main__":
+def write_pages() -> None:
+    """Write all pages of results."""
     for file, text in pages().items():
         file.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    write_pages()

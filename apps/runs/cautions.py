@@ -216,5 +216,5 @@ def _repairs(simgrid: str) -> Iterator[str]:
     if repaired is not None:
         yield (
             f"SimGrid {repaired[1]} ran with this project's repairs of its routes and of the energy of links: "
-            "without them its results differ (docs/validation/determinism.md)"
+            "without them its results differ (docs/validation/faults.md)"
         )

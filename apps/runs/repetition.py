@@ -21,7 +21,7 @@ from apps.store import Store
 from platforms.addons import is_there, provided
 
 # Fingerprints cost nearly a full run, so runs with fewer messages than this are cheaper in full
-# (docs/validation/steady-state.md); a collective counts as one message of each rank.
+# (docs/validation/extrapolation.md); a collective counts as one message of each rank.
 FULL_BELOW_MESSAGES = 50_000
 _PERIODS = "apps.runs.longer_periods"  # an add-on
 NOT_SETTLED = "the first ones did not settle"

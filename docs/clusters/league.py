@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from pictures.style import BLUE, GREEN, GREY, INK, NOTE, ORANGE, PALE, PURPLE, RED, card, style, svg
+from write_results import first_rows
 
 from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
 from apps.calibrate.patterns.platform_file import sharing_options, sharing_platform
@@ -33,7 +34,7 @@ CALLS = [
     (Cluster("taurus", 12, 12, 18.4e9), ROOT / "examples" / "real" / "saturation-taurus.csv"),
     (Cluster("miriel", 16, 24, 18.4e9), ROOT / "examples" / "real" / "saturation-miriel.csv"),
 ]
-PAGES = ROOT / "docs" / "validation"
+MEASURED = ROOT / "docs" / "results" / "measured-league.toml"
 PI, PI_CLUSTER = ROOT / "examples" / "real" / "npb-raspberry-pi.csv", ROOT / "examples" / "real" / "raspberry-pi.xml"
 FEW, NAIVE, CONTENTION, FOLLOWED, STEPS = "few terms", "naive", "contention", "factorisation", "collectives"
 COLOURS = {
@@ -51,7 +52,7 @@ HPL_STUDIES = {
 PI_EVIDENCE = "1,2,8@8,bt:16@16,sp:16@16,ft:64@16"  # as on the page of the Raspberry Pi
 _LEAST, _MOST = 0.1, 300.0  # % of error that pictures show
 _COSTED = ("CG", "MG", "LU", "EP")
-# Node-seconds of the evidence over those of the run: the text of measured-league.md, for CG, MG, LU and EP on free.
+# Node-seconds of the evidence over those of the run: docs/results/measured-league.toml, for CG, MG, LU and EP on free.
 _EMULATED_COSTS = {"simulate": 0.59, "hcf": 0.59, "hcf:constant": 0.59, "hcf:printed": 0.59, "structural": 1.43}
 
 
@@ -111,20 +112,9 @@ def _raspberry_pi() -> Iterator[Row]:
         yield from _few_terms("Raspberry Pi", f"{row.name[0].upper()} {row.name[1]}", row, full)
 
 
-def _tables(page: str) -> Iterator[list[dict[str, str]]]:
-    """Yield the tables of a page: a row's cells by heading."""
-    text = (PAGES / page).read_text("utf-8")
-    for table in re.findall(r"(?:^\|.*\n){3,}", text, re.MULTILINE):
-        heading, _, *lines = (
-            [cell.strip(" `*") for cell in line.strip("|\n").split("|")] for line in table.splitlines()
-        )
-        yield [dict(zip(heading, cells, strict=True)) for cells in lines if len(cells) == len(heading)]
-
-
 def _emulated() -> Iterator[Row]:
     """Yield the first table of the measured league."""
-    table = next(table for table in _tables("measured-league.md") if "simulate" in table[0])
-    for cells in table:
+    for cells in first_rows(MEASURED):
         for predictor in cells.keys() & COLOURS.keys():
             if re.fullmatch(r"[+-]?[\d.]+", cells[predictor]):
                 costs = _EMULATED_COSTS if cells["grid"] == "free" and cells["run"].split()[0] in _COSTED else {}

@@ -5,7 +5,7 @@
 The table has the columns network, benchmark (latency, mbw_mr, biband, allreduce, allgather, alltoall), active_ranks,
 size_bytes, time_us and bandwidth_MB_per_s.  latency, biband of many pairs and mbw_mr of one pair describe a network.
 What they do not tell, messages inside a node, is fitted to the collective operations of the known network, and kept for
-the other one (docs/validation/csd3.md).
+the other one (docs/results/csd3.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     .venv/bin/python examples/real/dahu.py --out dahu
 
 The machine is made from times of messages between two nodes and of matrix products on each CPU; no run of HPL is used,
-except one row of each study, to which one factor of speed is fitted (see docs/validation/real-dahu.md).  What has been
+except one row of each study, to which one factor of speed is fitted (see docs/validation/clusters.md).  What has been
 predicted is kept in the folder and not predicted again.
 """
 

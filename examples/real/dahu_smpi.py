@@ -3,7 +3,7 @@
     .venv/bin/python examples/real/dahu_smpi.py --platform dahu1024.xml --size 12800 --block 128 --broadcast 2-ring
 
 Both have the platform that `gridval platform calibrate` makes from the times of messages between two nodes of Dahu, one
-rank on each host, all of one speed (see docs/validation/real-dahu.md).
+rank on each host, all of one speed (see docs/validation/clusters.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Estimates, from counts alone, of the wall time of evidence and of simulating the targets instead.
 
 Counted are the starts of SimGrid, the declared messages of a program and the experiments of a plan.  The rates are
-those of this project on one core of a virtual machine of 2026 (docs/reference/growth.md).
+those of this project on one core of a virtual machine of 2026 (docs/results/growth.md).
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ COMMAND = Command(
     HplRequest,
     answer,
     _DESCRIPTION,
-    epilog=f"docs/validation/real-dahu.md. {EXIT_STATUSES}",
+    epilog=f"docs/validation/clusters.md. {EXIT_STATUSES}",
     status=exit_status,
 )
 COMMAND_SPEED = replace(COMMAND, name="predict --core-gflops")

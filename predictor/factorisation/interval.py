@@ -14,7 +14,7 @@ from predictor.factorisation.machine import Machine, Segment
 # the same settings differ by 0.13.
 SPREAD = 0.085
 # Messages of pivots pass between busy cores but were measured between idle ones.  They take up to 50 % longer and more,
-# as the thesis behind docs/validation/real-dahu.md reports for calibrations of idle nodes.
+# as the thesis behind docs/validation/clusters.md reports for calibrations of idle nodes.
 LONGER = 0.5
 
 

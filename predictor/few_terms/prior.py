@@ -27,7 +27,7 @@ class Prior:
     """Scales of the model's parts; all are relative to the time of a run.
 
     They were chosen by the pinball loss of predictions over the series of examples/real/published, rounded, those of
-    noise upwards (docs/validation/published.md).
+    noise upwards (docs/validation/clusters.md).
     """
 
     scatter: float = 0.02  # standard deviation of a run's logarithm that repeats do not show, as of the partition

@@ -2,7 +2,7 @@
 
 Under TCP such blocks are announced first, and the answers wait behind other data: measured all-to-alls take longer than
 simulated.  Where clusters of unlike speed share a link or a switch, slow ranks go on computing while what they have
-sent is still under way: the run takes less time than simulated (docs/validation/emulated-grid.md).  SMPI can express
+sent is still under way: the run takes less time than simulated (docs/validation/league.md).  SMPI can express
 neither.
 """
 

@@ -1,7 +1,7 @@
 """Kernels of this project that match a program of the paper's table, for the predictor ``hierarchical:table``.
 
 #op, #x and beta(q, p) = beta_1(p) / q are those of the table; the kernels' own messages are not counted
-(docs/validation/hierarchical.md compares the two).
+(docs/results/hierarchical.md compares the two).
 """
 
 from __future__ import annotations

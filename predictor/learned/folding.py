@@ -30,7 +30,7 @@ from predictor.learned.structure import Structure
 FIRST_BLOCK = 1 << 10  # ranks, which show how many events a rank has
 BLOCK = 1 << 21  # events
 _ONCE = Numeric((Formula((), 1.0),))
-# Memory for each rank, and for each of its expected events, until the program is evaluated (docs/reference/growth.md).
+# Memory for each rank, and for each of its expected events, until the program is evaluated (docs/results/growth.md).
 _RANK_BYTES, _EVENT_BYTES = 4000, 70
 # Features and statements of the outermost loop: ``i0``, ``2^-i0``, ``e(c1+j0):n``, ``kl1@m0``.
 _OUTERMOST = re.compile(r"(?<![A-Za-z])[ijtn]0(?!\d)|@[mo]0(?!\d)")

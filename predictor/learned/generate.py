@@ -28,9 +28,9 @@ from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen
 Members: TypeAlias = tuple[tuple[int, ...], ...]  # of each communicator
 
 _OPENS = (Kind.SEND, Kind.RECV)
-_EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
+_EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/results/growth.md)
 _SAMPLE = 8  # ranks, from the middle, whose events show how many all ranks have
-_MESSAGES_PER_S = 4e6  # that an evaluation takes (docs/reference/growth.md)
+_MESSAGES_PER_S = 4e6  # that an evaluation takes (docs/results/growth.md)
 _CHECKED = 1 / 16  # part of the free memory from which on it is checked whether all events will fit
 _NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 

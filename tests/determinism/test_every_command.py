@@ -1,4 +1,4 @@
-"""Test that every command repeats its results to the byte with a stopped clock (docs/validation/determinism.md)."""
+"""Test that every command repeats its results to the byte with a stopped clock (docs/validation/faults.md)."""
 
 import shlex
 from pathlib import Path

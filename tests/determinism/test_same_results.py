@@ -1,4 +1,4 @@
-"""The same command gives the same results, to the last bit: docs/validation/determinism.md."""
+"""The same command gives the same results, to the last bit: docs/validation/faults.md."""
 
 import csv
 import subprocess

@@ -127,7 +127,7 @@ def test_the_commits_are_in_the_history():
 
 
 def test_the_shares_without_a_caution_are_those_of_the_map():
-    rows = [row for row in table(DOCS / "validation" / "regimes.md", "app") if "prediction, 20 %" in row]
+    rows = [row for row in table(DOCS / "results" / "regimes.md", "app") if "prediction, 20 %" in row]
     assert len(rows) == 12
     for row in rows:
         predictor, app = row["predictor"].strip("`"), row["app"].split()[0].lower()

@@ -25,7 +25,7 @@ ANSWERS = {  # question: the page, and words that stand on it
     "How much energy does it take?": ("planning/cost-and-carbon.md", "watts"),
     "What happens if a node fails?": ("planning/reliability.md", "checkpoint"),
     "How good is it on real machines?": ("validation/clusters.md", "median"),
-    "I only have measured times: what can it do?": ("validation/published.md", "--terms"),
+    "I only have measured times: what can it do?": ("validation/clusters.md", "--terms"),
     "How do I add my own predictor?": ("tutorials/own-predictor.md", "class"),
     "What does an exit status mean?": ("commands.md", "exit status"),
 }

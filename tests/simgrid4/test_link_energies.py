@@ -1,4 +1,4 @@
-"""Energies of links are those of SimGrid 3.32, whichever SimGrid runs the tests (determinism.md)."""
+"""Energies of links are those of SimGrid 3.32, whichever SimGrid runs the tests (faults.md)."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Simulated times and energies are those of SimGrid 3.32, whichever SimGrid runs the tests (determinism.md)."""
+"""Simulated times and energies are those of SimGrid 3.32, whichever SimGrid runs the tests (faults.md)."""
 
 import csv
 import runpy

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "first-validation": ROOT / "docs" / "tutorials" / "first-validation.md",
     "own-predictor": ROOT / "docs" / "tutorials" / "own-predictor.md",
-    "cluster-campaign": ROOT / "docs" / "tutorials" / "cluster-campaign.md",
+    "campaigns": ROOT / "docs" / "validation" / "campaigns.md",
     "own-program": ROOT / "docs" / "programs" / "own-program.md",
 }
 SHOWN = re.compile(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", re.DOTALL)
@@ -55,7 +55,7 @@ def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeyp
     ("page", "kind", "file"),
     [
         ("own-predictor", "python", "predictors/hcf_traffic.py"),
-        ("cluster-campaign", "toml", "first-campaign.toml"),
+        ("campaigns", "toml", "first-campaign.toml"),
     ],
 )
 def test_files_on_the_pages_are_the_examples(page, kind, file):
@@ -70,11 +70,12 @@ def test_the_entry_point_on_the_page_is_the_group_that_is_read():
 
 
 @pytest.mark.slow
-def test_a_dask_scheduler_and_workers_give_the_table_of_the_page(tmp_path, monkeypatch, capsys):
+def test_a_dask_scheduler_and_workers_give_the_table_of_local_simulations(tmp_path, monkeypatch, capsys):
     from distributed import LocalCluster
 
-    ((_, output),) = [one for one in SHOWN.findall(PAGES["cluster-campaign"].read_text()) if "--out" in one[0]]
     monkeypatch.chdir(ROOT)
+    assert main(["series", "campaign", "examples/first-campaign.toml", "--store", str(tmp_path / "local")]) == 0
+    output = capsys.readouterr().out
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         arguments = ["--scheduler", cluster.scheduler_address, "--store", str(tmp_path / "store")]
         assert main(["series", "campaign", "examples/first-campaign.toml", *arguments]) == 0

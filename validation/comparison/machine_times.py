@@ -1,6 +1,6 @@
 """Columns of the result tables that measure this computer.  All other columns repeat to the last bit.
 
-docs/validation/determinism.md lists what the other columns are independent of.
+docs/validation/faults.md lists what the other columns are independent of.
 """
 
 from __future__ import annotations

@@ -111,6 +111,6 @@ COMMAND = Command(
     "Predict runs of any programs on many nodes from runs on few, without their structure or a platform: work that is "
     "divided among the processes, and one added term of a few shapes, with the probabilities that the small runs give "
     "them. Rows on more nodes than the evidence has are compared.",
-    epilog=f"docs/validation/published.md. {EXIT_STATUSES}",
+    epilog=f"docs/validation/clusters.md. {EXIT_STATUSES}",
 )
 main = COMMAND.main

@@ -80,7 +80,7 @@ COMMAND = Command(
     "them, and compare. The evidence shows how much longer an operation takes when more cores of a node are busy; "
     "messages follow the declared structure of a kernel, or the recording of your program, on a platform that "
     "describes the network. Runs of your program have its name in the column app.",
-    epilog=f"docs/validation/real-raspberry-pi.md. {EXIT_STATUSES}",
+    epilog=f"docs/validation/clusters.md. {EXIT_STATUSES}",
     status=exit_status,
 )
 main = COMMAND.main

@@ -2,7 +2,7 @@
 
 The command reads results.csv, which ``gridval run``, ``gridval series campaign`` and ``gridval series league`` write
 with --out, or what they print with --json. Its page has the tables and figures that need nothing but the results
-(docs/validation/report.md). With --public it adds each of the results to a folder of pages that any web server, or
+(docs/validation/campaigns.md). With --public it adds each of the results to a folder of pages that any web server, or
 none, can show.
 """
 

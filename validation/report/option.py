@@ -20,7 +20,7 @@ class ReportOption(Request):
         None,
         "FILE.html",
         "write an HTML page with tables, figures, settings, versions, costs and the commands to repeat the runs; it "
-        "needs no network (docs/validation/report.md)",
+        "needs no network (docs/validation/campaigns.md)",
     )
 
 

@@ -293,7 +293,7 @@ def test_extrapolated_energy_is_that_of_the_full_run_within_its_bound(tmp_path, 
 def _within_bound(steady, full, platform):
     how = steady.extrapolation
     assert how is not None and full.extrapolation is None
-    # An odd iteration after those that were simulated is the exception that docs/validation/steady-state.md states; CG
+    # An odd iteration after those that were simulated is the exception that docs/validation/extrapolation.md states; CG
     # on grid2x8 has one, of 4 ns.  Odd iterations take full power at most.
     off_rel = abs(steady.time_s / full.time_s - 1)
     odd_rel = off_rel if off_rel > how.bound_rel else 0.0

@@ -20,7 +20,7 @@ from predictor.followed.effects import UNKNOWN, effect_of, options
 from predictor.registry import predictor
 
 ALL = ("structural", "dpgraph", "dpgraph:known", "hcf")
-PAGE = Path(__file__).parents[3] / "docs" / "validation" / "options.md"
+PAGE = Path(__file__).parents[3] / "docs" / "results" / "options.md"
 # Options that SimGrid 4.1 has besides those of 3.32 (its manual, "Existing Configuration Items").
 NEW_IN_41 = """
     cmonkey/pid debug/fullstack debug/lmm-leaks precision/bmf precision/timing precision/work-amount
