@@ -16,8 +16,8 @@ import importlib
 import os
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # the module typing takes longer to import than this one
 if TYPE_CHECKING:
     from validation.interactive import (
         Answer,
