@@ -32,7 +32,7 @@ MOST_DRAWS = 100_000
 class VolunteersRequest(JsonOption):
     """A project of volunteers."""
 
-    project: str = argument("FILE.toml", "units and volunteers (docs/blocks/applications.md)")
+    project: str = argument("FILE.toml", "units and volunteers (docs/planning/shared.md)")
     draws: int = option(100, "N", "draws of all periods (default: 100; one if nothing is random)")
     seed: int = option(1, "S", "seed of all draws (default: 1)")
 
