@@ -184,7 +184,7 @@ def test_ft_on_the_benchmarks_own_grid_of_64_ranks_uses_blocks_of_one_size():
     assert "alltoallv" not in moved
 
 
-@pytest.mark.parametrize(("preset", "ranks"), [("W", 37), ("W", 64), ("S", 65)])
+@pytest.mark.parametrize(("preset", "ranks"), [("W", 37), pytest.param("W", 64, marks=pytest.mark.slow), ("S", 65)])
 def test_ft_in_a_grid_passes_the_official_verification(preset, ranks):
     platform = materialise(named_grid(f"grid1x{ranks}", speeds_flops=[1e9]))
     spec = RunSpec(Target(problem("ft", preset), platform, block(platform, ranks)), mode="verify")

@@ -23,7 +23,9 @@ def block_of(n, p, place):
     return (place + 1) * n // p - place * n // p
 
 
-@pytest.mark.parametrize("ranks", [3, 5, 6, 7, 9, 12, 18, 20, 24, 27, 36, 48])
+@pytest.mark.parametrize(
+    "ranks", [3, 5, 6, 7, 12, 20, 27, 48, *(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (9, 18, 24, 36))]
+)
 @pytest.mark.parametrize("app", APPS)
 def test_bytes_per_rank_lie_between_the_neighbouring_powers_of_two(kernel, app, ranks):
     if app == "lu" and ranks in (3, 5, 7):

@@ -111,7 +111,12 @@ def test_communication_takes_the_official_time_class_a(kernel, reference, app, p
 
 
 @pytest.mark.parametrize(
-    ("app", "preset", "ranks"), [case for case in cases("npb-traffic", "SWA") if case[0] != "ep"]
+    ("app", "preset", "ranks"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[1] == "W" else ())  # sizes between those of S and A
+        for case in cases("npb-traffic", "SWA")
+        if case[0] != "ep"
+    ],
 )  # EP has none: tests/apps/kernels/test_ep_ft.py
 def test_one_iteration_sends_the_official_messages(kernel, reference, app, preset, ranks):
     record = kernel(app, preset, ranks, iterations=2)

@@ -184,10 +184,10 @@ def specs(app, preset, ranks, scenario="grid3x12", options=()):
     ("app", "preset", "ranks"),
     [
         *[(app, preset, 8) for app, preset in (("cg", "S"), ("cg", "W"), ("mg", "B"), ("lu", "S"))],
-        *[("cg", "S", 12), ("mg", "B", 27)],
-        *[  # full runs of ten seconds
+        ("cg", "S", 12),
+        *[  # full runs of seconds
             pytest.param(*case, marks=pytest.mark.slow)
-            for case in (("lu", "W", 8), ("cg", "S", 27), ("cg", "W", 27), ("lu", "W", 27))
+            for case in (("mg", "B", 27), ("lu", "W", 8), ("cg", "S", 27), ("cg", "W", 27), ("lu", "W", 27))
         ],
     ],
 )

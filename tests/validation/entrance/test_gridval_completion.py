@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from validation.entrance.main import main
 
 BIN = Path(sys.executable).parent
 ASK = """
-eval "$(gridval completion bash)"
+. "$2"
 COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMPREPLY=()
 _python_argcomplete gridval "${1##* }" ""
 printf '%s\\n' "${COMPREPLY[@]}"
@@ -39,9 +40,18 @@ LINES = {
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """The script for bash, in a file."""
+    path = tmp_path_factory.mktemp("completion") / "gridval.sh"
+    with path.open("w") as file, redirect_stdout(file):
+        assert main(["completion", "bash"]) == 0
+    return path
+
+
 @pytest.mark.parametrize("line", LINES)
-def test_bash_completes(line):
-    done = subprocess.run(["bash", "-c", ASK, "bash", line], env=ENVIRONMENT, capture_output=True, text=True)
+def test_bash_completes(line, script):
+    done = subprocess.run(["bash", "-c", ASK, "bash", line, script], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.stdout.split() == LINES[line], done.stderr
 
 

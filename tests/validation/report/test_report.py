@@ -29,6 +29,7 @@ from platforms.read.read import materialise
 from predictor.registry import predictors
 from validation.campaign import main as campaign
 from validation.comparison.compare import Failure
+from validation.comparison.kept import read_results, rows_of_results
 from validation.report.command import main as draw
 from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
@@ -125,14 +126,12 @@ def kept_page(folder, *names):
     return html.document_fromstring((folder / "kept.html").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "folder"])
-def test_the_page_of_kept_results_has_the_tables_of_the_run_s_own_page(form, made, page, tmp_path):
-    file = tmp_path / f"results.{'json' if form == 'json' else 'csv'}"
-    if form == "json":
-        file.write_text(json.dumps({"results": made.results}))
-    else:
-        pd.DataFrame(made.results).to_csv(file, index=False)
-    kept = kept_page(tmp_path, tmp_path if form == "folder" else file)
+def test_the_page_of_kept_results_has_the_tables_of_the_run_s_own_page(made, page, tmp_path):
+    files = [tmp_path / f"{name}.json" for name in ("cg", "is")]
+    for file in files:
+        file.write_text(json.dumps({"results": [row for row in made.results if row["app"] == file.stem]}))
+    kept = kept_page(tmp_path, *files)
+    assert "4 predictions of 2 targets" in kept.text_content()
     for name in ("summary", "results", "ranking"):
         assert rows_of(kept, name) == rows_of(page, name)
     costs, without = rows_of(page, "costs"), 4  # the kinds of the evidence are not kept
@@ -145,12 +144,13 @@ def test_the_page_of_kept_results_has_the_tables_of_the_run_s_own_page(form, mad
     assert f"Drawn from results that were kept: {tmp_path}" in kept.text_content()
 
 
-def test_kept_results_of_several_files_are_on_one_page(made, tmp_path):
-    for name in ("cg", "is"):
-        rows = [row for row in made.results if row["app"] == name]
-        (tmp_path / f"{name}.json").write_text(json.dumps({"results": rows}))
-    page = kept_page(tmp_path, tmp_path / "cg.json", tmp_path / "is.json")
-    assert "4 predictions of 2 targets" in page.text_content()
+def test_results_are_kept_as_json_as_csv_and_in_a_folder(made, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps({"results": made.results}))
+    (tmp_path / "folder").mkdir()
+    pd.DataFrame(made.results).to_csv(tmp_path / "folder" / "results.csv", index=False)
+    names = ("results.json", "folder/results.csv", "folder")
+    read = [rows_of_results(read_results(str(tmp_path / name))) for name in names]
+    assert len(read[0]) == 4 and read[1] == read[0] and read[2] == read[0]
 
 
 def test_a_kept_result_without_an_answer_has_its_reason(made, tmp_path):
