@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from apps.calibrate.model import NEVER, Model
 from apps.calibrate.points import Measured
 from apps.calibrate.replay import CallErrors
+from platforms.plotting.charts import finish, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,13 +25,9 @@ _TITLES = {
 
 def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mapping[str, CallErrors]) -> Figure:
     """Return a figure with a panel per measured call: times against sizes, and the relative errors of the replay."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(fitted), 6.0), layout="constrained")
-    figure.suptitle(title)
-    grid: Any = figure.subplots(2, len(fitted), sharex=True, squeeze=False, height_ratios=[2.2, 1])
-    for (call, points), times, below in zip(fitted.items(), *grid, strict=True):
+    count, options = len(fitted), {"sharex": True, "height_ratios": [2.2, 1]}
+    figure, places = panels(2 * count, count, 4.2 * count, 6.0, title, **options)
+    for (call, points), times, below in zip(fitted.items(), places[:count], places[count:], strict=True):
         sizes = np.geomspace(max(1.0, points.sizes[0]), points.sizes[-1], 600)
         times.loglog(points.sizes, points.times_s, ".", color="#999999", ms=4, label="measured, fitted")
         times.loglog(sizes, model.predicted(call, sizes), "-", color="#0072B2", lw=1.2, label="model")
@@ -47,9 +44,8 @@ def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mappi
         for threshold in {model.thresholds.async_bytes, model.thresholds.detached_bytes} - {NEVER}:
             for panel in (times, below):
                 panel.axvline(threshold, color="#009E73", ls=":", lw=1)
-        times.set_title(_TITLES[call], fontsize=10)
-        below.set_xlabel("message size in bytes")
-    grid[0, 0].set_ylabel("time in s")
-    grid[1, 0].set_ylabel("error of the replay in %")
-    grid[0, 0].legend(fontsize=8)
+        finish(times, _TITLES[call])
+        finish(below, xlabel="message size, bytes")
+    finish(places[0], legend={}, ylabel="time, s")
+    finish(places[count], ylabel="error of the replay, %")
     return figure

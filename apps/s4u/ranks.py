@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import simgrid
 
-from apps.recording.events import Mark
+from apps.recording.events import Mark, Op
 from apps.s4u import collectives
 from apps.s4u.section import Section
 from apps.s4u.versions import get_async
@@ -237,7 +237,7 @@ class Rank:
     def barrier(self) -> None:
         """Wait for all ranks."""
         self._collective("barrier", None, 0)
-        collectives.barrier(self)
+        collectives.play(self, Op.BARRIER)
 
     def bcast(self, size_bytes: int, *, root: int = 0, payload: Any = None) -> Any:
         """Return the payload of the root, on every rank."""
@@ -273,7 +273,7 @@ class Rank:
         self._count("alltoall", len(members) * size_bytes)
         if self._events is not None:
             self._events.collective(simgrid.Engine.clock, "alltoall", -1, size_bytes, members=members)
-        collectives.all_to_all(self, members, size_bytes)
+        collectives.play(self, Op.ALLTOALL, size_bytes, members=members)
 
     def alltoallv(self, sizes_bytes: Sequence[int], *, members: Sequence[int]) -> None:
         """Exchange blocks, without payload, among the members of a communicator.
@@ -284,7 +284,7 @@ class Rank:
         self._count("alltoallv", sum(sizes_bytes))
         if self._events is not None:
             self._events.collective_of_sizes(simgrid.Engine.clock, "alltoallv", sizes_bytes, members=members)
-        collectives.all_to_all_v(self, members, sizes_bytes)
+        collectives.play(self, Op.ALLTOALLV, members=members, counts=sizes_bytes)
 
     def _collective(self, name: str, root: int | None, size_bytes: int) -> tuple[int, int]:
         """Count and note a collective of all ranks; return root (-1: it has none) and size, checked."""

@@ -6,7 +6,7 @@ to the kernel's own traffic, rank by rank, which is a test; or it is the expecte
 data.  This room has the language of the declarations.
 
 Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``describes``, ``accepts``, ``runs_on``,
-``declared_names``, ``known_names``, ``steps.Traffic``.
+``declared_names``, ``known_names``, ``steps.Traffic``, ``collectives.steps``, ``collectives.stages``.
 """
 
 from __future__ import annotations

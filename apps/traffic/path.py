@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from apps.traffic.algorithms import all_to_all_algorithm
+from apps.traffic.collectives import all_to_all_algorithm
 
 LARGE_BYTES = 65536  # from this size on a message is announced and answered before it is sent (rendezvous protocol)
 _CROSSINGS = 3  # of the network by a large message: request, answer, data

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from platforms.plotting.words import plain
-
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
@@ -20,6 +18,17 @@ STYLES = (
     ("#F0E442", "X", (0, (5, 1, 1, 1))),
 )
 _MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # when the colours repeat
+
+
+def plain(value: float) -> str:
+    """Return a number without a useless plus sign or zeros in its exponent.
+
+    >>> [plain(one) for one in (1000, 1e6, 2.5e-7, 123456.0, 0.25)]
+    ['1000', '1e6', '2.5e-7', '123456', '0.25']
+    """
+    text = f"{value:g}" if float(f"{value:g}") == value else f"{value:.12g}"
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
 def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:

@@ -7,19 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from platforms.plotting.styles import plain
+
 Row = Mapping[str, Any]
 MOST_DIGITS = 5  # of a whole number that is not written with an exponent although that would be shorter
-
-
-def plain(value: float) -> str:
-    """Return a number without a useless plus sign or zeros in its exponent.
-
-    >>> [plain(one) for one in (1000, 1e6, 2.5e-7, 123456.0, 0.25)]
-    ['1000', '1e6', '2.5e-7', '123456', '0.25']
-    """
-    text = f"{value:g}" if float(f"{value:g}") == value else f"{value:.12g}"
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
 def value_text(value: object) -> str:

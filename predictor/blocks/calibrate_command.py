@@ -90,10 +90,10 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
             raise UserError(f"--{name}", "goes with --csv or --machine", "Leave it out: the platform has cores")
     # Imported here for a quick start: they are slow to import.
     from apps.options.runner import runner_from_request
+    from apps.traffic.collectives import SELECTOR
     from predictor.blocks.calibration.calibrate import calibrate, measured
     from predictor.blocks.calibration.experiments import experiments, selector
     from predictor.blocks.calibration.table import text, to_json
-    from predictor.network.collectives import SELECTOR
 
     options = parse_options(request.cfg)
     whole = platform_from_request(request)

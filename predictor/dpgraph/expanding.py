@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.recording.events import EVENT, Kind, Mode, Op, Recording, Reduction
+from apps.traffic.collectives import Call, steps
 from predictor.dpgraph.members import Members, is_covered, of_members
-from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
 _COLLECTIVE_TAG = -1000

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from apps.traffic.collectives import SELECTOR
 from platforms.errors import UserError
 from platforms.model.platform import Link, Route, RouteTable
 from platforms.simgrid.option_names import under_smpi_names
@@ -21,7 +22,6 @@ from predictor.dpgraph.expanding import ranges
 from predictor.dpgraph.instructions import Paths, Polling
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing
 from predictor.dpgraph.ways import DirectedPath, Ways
-from predictor.network.collectives import SELECTOR
 
 DEFAULTS = {
     "smpi/bw-factor": "65472:0.940694;15424:0.697866;9376:0.58729;5776:1.08739;3484:0.77493;1426:0.608902;"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from apps.recording.events import Mode
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
+from platforms.plotting.charts import new_figure
 from predictor.graph.graph import DPGraph, Element, Node, Relation
 
 if TYPE_CHECKING:
@@ -54,12 +55,9 @@ def graph_figure(
         problem = f"the graph has {len(graph.nodes)} elements, and a picture shows at most {MOST_NODES}"
         remedy = "Draw fewer ranks or iterations, or the first elements of each process (--elements N)"
         raise UserError("drawing", problem, remedy)
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     rows = _rows(graph)
     columns, height = max(1, graph.nranks), max(rows, default=0) + 1
-    figure = Figure(figsize=(0.6 + _COLUMN_IN * columns, 0.6 + _ROW_IN * (height + 1)), layout="constrained")
+    figure = new_figure(0.6 + _COLUMN_IN * columns, 0.6 + _ROW_IN * (height + 1))
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-0.5, columns - 0.3)

@@ -296,7 +296,7 @@ def graph_of(recording: Recording, *, expand: bool = False, places: Sequence[str
     Args:
         recording: The recording.
         expand: False: a collective is one synchronisation node.  True: it is the messages that it consists of
-            (predictor.network.collectives).
+            (apps.traffic.collectives).
         places: The place in the program of each of the recording's paths of calls (predictor.graph.places); empty:
             no element has one.
 

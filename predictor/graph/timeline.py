@@ -9,11 +9,11 @@ import numpy as np
 
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
+from platforms.plotting.charts import legend_below, new_figure
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
 from predictor.graph.timed import TimedGraph
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 MOST_ROWS = 256
@@ -33,15 +33,12 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     """
     # Imported here because it is slow to import.
     from matplotlib.collections import LineCollection
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     dates, ranks = timed.dates, len(timed.placement)
     if ranks > MOST_ROWS:
         problem = f"{ranks} processes, and the picture has at most {MOST_ROWS} rows"
         raise UserError("--timeline", problem, "Take fewer processes")
-    figure = Figure(figsize=(10, 1.6 + 0.24 * max(ranks, 4)), layout="constrained")
+    figure = new_figure(10, 1.6 + 0.24 * max(ranks, 4))
     axes = figure.add_subplot()
     rank_of = np.repeat(np.arange(ranks), np.diff(dates.program.first))
     computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
@@ -73,9 +70,8 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     if title:
         axes.set_title(title, fontsize=10)
     kinds = (("computes", _COMPUTES), ("message in flight", _MESSAGE), ("waits for another process", _LATE))
-    handles: list[Artist] = [Patch(facecolor=color, label=text) for text, color in kinds]
-    handles += [Line2D([], [], color=_PATH, linewidth=1.6, label="critical path")]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    keys = {text: {"facecolor": color} for text, color in kinds}
+    legend_below(figure, {**keys, "critical path": {"color": _PATH, "linewidth": 1.6}}, fontsize=8)
     return figure
 
 

@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.files.writing import save_figure, usable_folder, write_picture, written_into
+from platforms.files.writing import usable_folder, write_picture, written_into
+from platforms.plotting.axes import space
+from platforms.plotting.charts import new_figure, write_figures
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 # n by equation; only the sizes of (6) are the paper's.
 SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}
 _MOST_NODES = 64
+AXES: dict[str, Any] = {"xlabel": "cores per node q", "ylabel": "nodes p", "zlabel": "speed-up S"}
 _GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) put the optima inside the figure
 MOST_POINTS = 200  # along an axis of a figure
 
@@ -54,13 +57,11 @@ def surfaces_figure(
         columns: Number of panels side by side.
         marks: Points to mark on every surface: (label, colour, q, p).
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(5.6 * min(columns, len(panels)), 4.6 * rows), layout="constrained")
+    rows, columns = -(-len(panels) // columns), min(columns, len(panels))
+    figure = new_figure(5.6 * columns, 4.6 * rows)
     for place, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(rows, min(columns, len(panels)), place, projection="3d")
+        axes = space(figure, (rows, columns, place), **AXES)
+        axes.set_title(panel.title, fontsize=9)
         _draw(axes, panel)
         for label, color, q, p in marks:
             axes.scatter([q], [p], [panel.surface.speedup(q, p)], color=color, s=36, label=label, depthshade=False)
@@ -86,12 +87,6 @@ def _draw(axes: Axes3D, panel: Panel) -> None:
         if inside:
             a, b = np.array(inside).T
             axes.plot(a, b, panel.surface.speedup(a, b), color=color, linewidth=2, label=label, zorder=10)
-    axes.set_xlabel("cores per node q")
-    axes.set_ylabel("nodes p")
-    axes.set_zlabel("speed-up S")
-    axes.set_title(panel.title, fontsize=9)
-    axes.view_init(elev=28, azim=-125)
-    axes.set_box_aspect(None, zoom=0.92)  # room for the labels of the vertical axis
 
 
 def _steps(most: int) -> np.ndarray:
@@ -100,10 +95,7 @@ def _steps(most: int) -> np.ndarray:
 
 def node_figure() -> Figure:
     """Draw the two figures of a single node: l_m(q) for l_c = 0.5 Gflop/s and x = 20, and eta_m(x, q)."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.2, 4.2), layout="constrained")
+    figure = new_figure(11.2, 4.2)
     roofline = figure.add_subplot(1, 2, 1)
     q = np.arange(1, 65)
     for s, label, style in ((hockney, "s(z) = z / (1 + z)", "-"), (overlap, "s(z) = min(1, z)", "--")):
@@ -111,19 +103,17 @@ def node_figure() -> Figure:
     roofline.plot(q, 0.5 * q, ":", color="0.5", label="q l_c")
     roofline.set(xlabel="cores q", ylabel="performance l_m, Gflop/s", ylim=(0, 14), title="l_c = 0.5 Gflop/s, x = 20")
     roofline.legend(fontsize=8)
-    axes: Axes3D = figure.add_subplot(1, 2, 2, projection="3d")
+    labels: dict[str, Any] = {
+        "xlabel": "operational intensity x",
+        "ylabel": "cores q",
+        "zlabel": "efficiency",
+        "title": "eta_m(x, q)",
+    }
+    axes = space(figure, (1, 2, 2), elev=25, azim=-60, **labels)
     x, cores = np.linspace(1, 100, 60), np.arange(1, 17)
     grid = np.meshgrid(x, cores)
     axes.plot_surface(*grid, node_efficiency(*grid), cmap="viridis", alpha=0.8, linewidth=0.2, edgecolor="0.35")
-    axes.set(
-        xlabel="operational intensity x",
-        ylabel="cores q",
-        zlabel="efficiency",
-        title="eta_m(x, q)",
-        yticks=(4, 8, 12, 16),
-    )
-    axes.view_init(elev=25, azim=-60)
-    axes.set_box_aspect(None, zoom=0.92)
+    axes.set_yticks((4, 8, 12, 16))
     return figure
 
 
@@ -169,9 +159,7 @@ def write_paper_figures(folder: str) -> list[Path]:
     }
     place = usable_folder("--figures", folder)
     with written_into("--figures", folder):
-        for name, draw in drawn.items():
-            save_figure(draw(), place / f"{name}.png", dpi=110)
-    return [place / f"{name}.png" for name in drawn]
+        return write_figures({name: draw() for name, draw in drawn.items()}, place, ("png",), dpi=110)
 
 
 def draw_answer(made: AllocationAnswer, surface: Surface, path: str) -> None:

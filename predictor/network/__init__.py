@@ -1,4 +1,4 @@
 """Describe a network by times of messages between its hosts.
 
-Public faces: ``survey.layout``, ``segments.pieces``, ``collectives``, ``unmeasured``.
+Public faces: ``survey.layout``, ``segments.pieces``, ``unmeasured``.
 """

@@ -16,7 +16,7 @@ from apps.results.cautions import kind_of, merged
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.files.writing import check_picture, save_figure, usable_folder, write_csv, write_picture, written_into
+from platforms.files.writing import check_picture, usable_folder, write_csv, write_picture, written_into
 from platforms.model.placement import places
 from platforms.options import placement_from_request, platform_from_request
 from platforms.prices.bill import COLUMNS, Bill
@@ -246,6 +246,7 @@ def write_files(
     if request.plot is None and folder is None:
         return
     # Imported here because it is slow to import.
+    from platforms.plotting.charts import write_figures
     from predictor.scale.picture import scale_figure
 
     figure = scale_figure(made.rows, made.grows, made.title, simulated_s)
@@ -257,8 +258,7 @@ def write_files(
 
         with written_into("--out", folder), doing("drawing the figures"):
             write_csv(pd.DataFrame(list(map(_flat, rows))), folder / "scale.csv")
-            for ending in ("png", "svg"):
-                save_figure(figure, folder / f"scale.{ending}")
+            write_figures({"scale": figure}, folder)
 
 
 def _say(request: ScaleRequest, made: Scaling) -> None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, panels
 from platforms.plotting.styles import STYLES, label_decades
 from predictor.scale.curve import Row, best_row, knee_row
 from predictor.scale.text import time_name
@@ -27,19 +29,14 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str, simulated_s
         title: Title above the panels.
         simulated_s: Simulated times by the number of ranks; empty: none.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     timed = [row for row in rows if row.speed_up is not None]
-    figure = Figure(figsize=(9.0, 6.6), layout="constrained")
-    axes = figure.subplots(2, 2)
-    _times(axes[0, 0], timed, simulated_s)
-    _speed_ups(axes[0, 1], timed, "work per time, over the first" if grows else "speed-up over the first")
-    _efficiencies(axes[1, 0], timed)
-    _critical_parts(axes[1, 1], timed)
-    for panel in (axes[0, 0], axes[0, 1], axes[1, 0]):
+    figure, axes = panels(4, 2, 9.0, 6.6, title)
+    _times(axes[0], timed, simulated_s)
+    _speed_ups(axes[1], timed, "work per time, over the first" if grows else "speed-up over the first")
+    _efficiencies(axes[2], timed)
+    _critical_parts(axes[3], timed)
+    for panel in axes[:3]:
         _along_ranks(panel, [row.ranks for row in timed])
-    figure.suptitle(title, fontsize=11, parse_math=False, wrap=True)
     return figure
 
 
@@ -118,13 +115,11 @@ def _critical_parts(axes: Axes, rows: Sequence[Row]) -> None:
     if names:
         axes.legend(title="longest part", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     else:
-        axes.text(0.5, 0.5, "the predictor does not give it", ha="center", transform=axes.transAxes, color=_IDEAL)
+        say_empty(axes, "the predictor does not give it")
 
 
 def _along_ranks(axes: Axes, ranks: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.minorticks_off()
     axes.set_xticks(ranks, list(map(str, ranks)), rotation=45 if len(ranks) > _MOST_TICKS else 0)
-    axes.set_xlabel("ranks")
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
+    finish(axes, xlabel="ranks")

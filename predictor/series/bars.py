@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from platforms.plotting.charts import legend_below, new_figure
 from platforms.plotting.words import Row, texts_of
 from platforms.terminal.quantities import duration
 
@@ -33,13 +34,10 @@ def bars_figure(
         title: Title above the figure.
         labels: Names of the columns in the legend; None: those of the columns.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     if len(rows) > MOST_BARS:
         title = f"{title}\n" * bool(title) + f"the first {MOST_BARS} of {len(rows)}"
     texts, rows = texts_of(rows, names), rows[:MOST_BARS]
-    figure = Figure(figsize=(7.0, 1.7 + 0.3 * len(rows)), layout="constrained")
+    figure = new_figure(7.0, 1.7 + 0.3 * len(rows))
     axes = figure.add_subplot()
     whole_s = [math.fsum(row[column] for column in columns) for row in rows]
     places, done = range(len(rows)), [0.0] * len(rows)
@@ -59,5 +57,5 @@ def bars_figure(
     axes.set_ylabel(", ".join(names), parse_math=False)
     if title:
         axes.set_title(title, fontsize=10, parse_math=False)
-    figure.legend(fontsize=8.5, loc="outside lower center", ncols=len(columns), frameon=False)
+    legend_below(figure)
     return figure

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from platforms.plotting.styles import label_decades, style_of
-from platforms.plotting.words import Row, plain, shortened, texts_of
-from predictor.series.labels import place_labels
+from platforms.plotting.axes import scale
+from platforms.plotting.charts import finish, legend_below, new_figure, panels
+from platforms.plotting.front import draw_front, place_labels
+from platforms.plotting.styles import plain, style_of
+from platforms.plotting.words import Row, shortened, texts_of
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PANEL_IN = (3.7, 2.9)
 _MOST_NAMED = 24  # points of a front figure that get their names; of more, only those on the front do
-_LOGARITHMIC_FROM = 6.0  # ratio of the largest to the smallest value of an axis
 _MOST_ENTRIES = 24  # of the legend, for lines
-_LETTER_IN, _ENTRY_IN = 0.068, 0.55  # width of a letter, and of a legend's entry without its text
+_LETTER_IN = 0.068  # width of a letter
 _ROUNDING = 1e-9  # relative difference of values that count as equal
 _MOST_TICKS = 9  # on the horizontal axis, where they are at the values
-_FRONT, _REST, _LINE = "#0072B2", "#D55E00", "0.35"  # colours of Okabe and Ito
+_LINE = "0.35"
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,6 @@ def curves_figure(
         names: All varied names.
         title: Title above the panels.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     known = [
         quantity
         for quantity in quantities
@@ -73,24 +70,15 @@ def curves_figure(
     ]
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
-    deep = -(-len(known) // columns)
-    width_in = _PANEL_IN[0] * columns + 0.2
     values = shortened([row[over] for row in rows])
     numbers = all(isinstance(value, int | float) for value in values)
     axis = _Axis(over, list(values), None if numbers else list(values.values()))
     entries = _entries(lines, axis, simulated=any(quantity.simulated for quantity in known))
-    across = max(1, int(width_in / (_ENTRY_IN + _LETTER_IN * max(map(len, entries), default=0))))
-    legend_in = 0.25 * -(-len(entries) // across)
-    size = width_in, (_PANEL_IN[1] + axis.deeper_in) * deep + legend_in + 0.4
-    figure = Figure(figsize=size, layout="constrained")
-    for number, quantity in enumerate(known, 1):
-        _draw(figure.add_subplot(deep, columns, number), lines, quantity, axis)
-    if title:
-        figure.suptitle(title, fontsize=11, parse_math=False, wrap=True)
-    if entries:
-        figure.legend(
-            list(entries.values()), list(entries), fontsize=8.5, loc="outside lower center", ncols=across, frameon=False
-        )
+    height_in = (_PANEL_IN[1] + axis.deeper_in) * -(-len(known) // columns) + 0.6
+    figure, places = panels(len(known), columns, _PANEL_IN[0] * columns + 0.2, height_in, title)
+    for axes, quantity in zip(places, known, strict=True):
+        _draw(axes, lines, quantity, axis)
+    legend_below(figure, entries)
     return figure
 
 
@@ -104,43 +92,21 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
         names: All varied names; they name the points.
         title: Title above the figure.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    said = f"points: {', '.join(names)}"
+    figure = new_figure(6.4, 4.6)
     axes = figure.add_subplot()
     texts = texts_of(rows, names)
-    front = sorted((row for row in rows if row["on_front"]), key=lambda row: (row[x.column], -row[y.column]))
-    rest = [row for row in rows if not row["on_front"]]
-    steps = [(row[x.column], row[y.column]) for row in front]
-    corners = [steps[0], *(p for a, b in pairwise(steps) for p in ((b[0], a[1]), b))]
-    axes.plot(
-        *zip(*corners, strict=True), color=_FRONT, linewidth=1, linestyle=":", zorder=1,
-        label="nothing is below and left of this line",
-    )  # fmt: skip
-    axes.plot(*zip(*steps, strict=True), "o", color=_FRONT, markersize=7, label="on the Pareto front", zorder=3)
-    if rest:
-        axes.plot(
-            [row[x.column] for row in rest], [row[y.column] for row in rest], "s", markerfacecolor="none",
-            markeredgecolor=_REST, markeredgewidth=1.3, markersize=6, label="dominated",
-        )  # fmt: skip
-    for row in rows if len(rows) <= _MOST_NAMED else front:
-        text = ", ".join(texts[name][row[name]] for name in names)
-        label = axes.annotate(
-            text, (row[x.column], row[y.column]), xytext=(6, 6), textcoords="offset points", fontsize=8,
-            parse_math=False, arrowprops={"arrowstyle": "-", "color": _LINE, "linewidth": 0.5, "shrinkB": 4},
-        )  # fmt: skip
-        label.set_in_layout(False)
-    axes.margins(0.14, 0.12)
-    for axis, values in ((axes.xaxis, [row[x.column] for row in rows]), (axes.yaxis, [row[y.column] for row in rows])):
-        _scale(axes, axis.axis_name, values)
-    axes.set_xlabel(x.label)
-    axes.set_ylabel(y.label)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
-    said = f"points: {', '.join(names)}"
-    axes.set_title(f"{title}\n{said}" if title else said, fontsize=10, parse_math=False)
-    figure.legend(fontsize=8.5, loc="outside lower center", ncols=3, frameon=False)
+    named = rows if len(rows) <= _MOST_NAMED else [row for row in rows if row["on_front"]]
+    points = [
+        (row[x.column], row[y.column], row["on_front"],
+         ", ".join(texts[name][row[name]] for name in names) if row in named else "")
+        for row in rows
+    ]  # fmt: skip
+    draw_front(axes, points, "nothing")
+    for name, quantity in (("x", x), ("y", y)):
+        scale(axes, name, [row[quantity.column] for row in rows])
+    finish(axes, f"{title}\n{said}" if title else said, xlabel=x.label, ylabel=y.label)
+    legend_below(figure)
     figure.draw_without_rendering()  # place_labels needs the positions of the points
     place_labels(axes, [(row[x.column], row[y.column]) for row in rows])
     return figure
@@ -206,13 +172,11 @@ def _draw(axes: Axes, lines: Mapping[str, Sequence[Row]], quantity: Quantity, ax
         )  # fmt: skip
         crosses.set_in_layout(False)
     if quantity.logarithmic:
-        _scale(axes, "y", values)
+        scale(axes, "y", values)
     if axes.get_yscale() == "linear":
         axes.ticklabel_format(axis="y", useOffset=False)
         _limit(axes, values, quantity.whole)
-    axes.set_ylabel(quantity.label)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
+    finish(axes, ylabel=quantity.label)
 
 
 def _limit(axes: Axes, values: Sequence[float], whole: float | None) -> None:
@@ -226,25 +190,12 @@ def _limit(axes: Axes, values: Sequence[float], whole: float | None) -> None:
 
 def _scale_numbers(axes: Axes, values: Sequence[float]) -> None:
     """Scale the horizontal axis; a few values far enough apart are its ticks."""
-    _scale(axes, "x", values)
+    scale(axes, "x", values)
     scaled = [math.log(value) for value in values] if axes.get_xscale() == "log" else values
     apart = min((b - a for a, b in pairwise(scaled)), default=0.0)
     if apart * _MOST_TICKS >= scaled[-1] - scaled[0]:  # one value has no distances
         axes.set_xticks(values, [plain(value) for value in values])
         axes.minorticks_off()
-
-
-def _scale(axes: Axes, name: str, values: Sequence[float]) -> None:
-    """Make an axis logarithmic if its values are above 0 and differ much."""
-    least, most = min(values, default=0.0), max(values, default=0.0)
-    if least <= 0 or most < _LOGARITHMIC_FROM * least:
-        return
-    if name == "x":
-        axes.set_xscale("log")
-        label_decades(axes.xaxis)
-    else:
-        axes.set_yscale("log")
-        label_decades(axes.yaxis)
 
 
 def _has_result(rows: Sequence[Row]) -> bool:
@@ -257,24 +208,22 @@ def _refused(lines: Mapping[str, Sequence[Row]], over: str) -> list[Any]:
     return list(dict.fromkeys(refused))
 
 
-def _entries(lines: Mapping[str, Sequence[Row]], axis: _Axis, *, simulated: bool) -> dict[str, Artist]:
+def _entries(lines: Mapping[str, Sequence[Row]], axis: _Axis, *, simulated: bool) -> dict[str, dict[str, Any]]:
     """Return the legend: an entry for each of several lines, up to _MOST_ENTRIES, and the meanings of markers."""
-    from matplotlib.lines import Line2D  # imported here because it is slow to import
-
-    entries: dict[str, Artist] = {}
+    entries: dict[str, dict[str, Any]] = {}
     shown = lines if 1 < len(lines) <= _MOST_ENTRIES else list(lines)[: _MOST_ENTRIES - 1] if len(lines) > 1 else ()
     for number, text in enumerate(shown):
         color, marker, line = style_of(number)
         style: Any = line if axis.words is None else "none"
         if _has_result(lines[text]):
-            entries[text] = Line2D([], [], color=color, marker=marker, linestyle=style, linewidth=1.2, markersize=5)
+            entries[text] = {"color": color, "marker": marker, "linestyle": style, "linewidth": 1.2, "markersize": 5}
         else:
-            entries[f"{text}: not evaluated"] = Line2D([], [], linestyle="none")
+            entries[f"{text}: not evaluated"] = {"linestyle": "none"}
     if len(lines) > _MOST_ENTRIES:
-        entries[f"and {len(lines) - len(shown)} more"] = Line2D([], [], linestyle="none")
+        entries[f"and {len(lines) - len(shown)} more"] = {"linestyle": "none"}
+    marked = {"marker": "o", "markerfacecolor": "none", "markersize": 9, "linestyle": "none"}
     if simulated:
-        hollow = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
-        entries["simulated (hollow)"] = hollow
+        entries["simulated (hollow)"] = {"color": "0.3", **marked}
     if _refused(lines, axis.name):
-        entries["not evaluated"] = Line2D([], [], color=_LINE, marker="x", markeredgewidth=1.8, linestyle="none")
+        entries["not evaluated"] = {"color": _LINE, "marker": "x", "markeredgewidth": 1.8, "linestyle": "none"}
     return entries

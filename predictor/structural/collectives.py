@@ -1,18 +1,17 @@
-"""Collectives as exchanges of all ranks, by the algorithms of SMPI's selector ``default``.
+"""Collectives as exchanges of all ranks, by the algorithms of apps/traffic/collectives.py.
 
-The algorithms are those of predictor/network/collectives.py.  Equal calls return the same object, so that repeated
-steps are recognised.
+Equal calls return the same object, so that repeated steps are recognised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from apps.recording.events import Op
-from apps.traffic.algorithms import all_to_all_algorithm
+from apps.traffic.collectives import all_to_all_algorithm, stages
 from apps.traffic.steps import AllToAll, Collective, Exchange
 
 
@@ -68,38 +67,8 @@ def _pairwise(members: int) -> _Phases:
 
 @lru_cache(maxsize=256)
 def _exchanges(op: Op, size_bytes: int, nranks: int) -> tuple[Exchange, ...]:
-    return tuple(_ALGORITHMS[op](size_bytes, nranks))
-
-
-def _to_root(size_bytes: int, nranks: int) -> Exchange:
-    others = np.arange(1, nranks, dtype=np.int32)
-    return Exchange(others, np.zeros_like(others), np.full(nranks - 1, size_bytes, np.int64))
-
-
-def _barrier(size_bytes: int, nranks: int) -> list[Exchange]:
-    """All ranks send to rank 0, then rank 0 sends to all."""
-    to_root = _to_root(size_bytes, nranks)
-    return [to_root, Exchange(to_root.destination, to_root.source, to_root.size_bytes, at_once=True)]
-
-
-def _all_reduce(size_bytes: int, nranks: int) -> list[Exchange]:
-    """All ranks send to rank 0, then a binomial tree broadcasts, with the largest distance first."""
-    messages, distance = [_to_root(size_bytes, nranks)], 1
-    while distance < nranks:
-        distance *= 2
-    while distance > 1:
-        distance //= 2
-        source = np.arange(0, nranks - distance, 2 * distance, dtype=np.int32)
-        messages.append(Exchange(source, source + np.int32(distance), np.full(len(source), size_bytes, np.int64)))
-    return messages
-
-
-def _reduce(size_bytes: int, nranks: int) -> list[Exchange]:
-    return [_to_root(size_bytes, nranks)]
-
-
-_ALGORITHMS: Mapping[Op, Callable[[int, int], list[Exchange]]] = {
-    Op.BARRIER: _barrier,
-    Op.REDUCE: _reduce,
-    Op.ALLREDUCE: _all_reduce,
-}
+    """Return the messages of a collective whose root, if it has one, is rank 0."""
+    return tuple(
+        Exchange(source.astype(np.int32), destination.astype(np.int32), np.full(len(source), size, np.int64), at_once)
+        for source, destination, size, at_once in stages(op, nranks, 0, size_bytes)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from platforms.plotting.charts import legend_below, panels
 from platforms.plotting.styles import style_of
 from validation.background.judge import Judged
 
@@ -16,25 +17,19 @@ _BINS = 10
 
 def judged_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: for each target its distributions, and beside them a histogram of the truths' places."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
     targets = list(dict.fromkeys(judgement.forecast.target for judgement in judgements))
     styles = {
         name: style_of(n)
         for n, name in enumerate(dict.fromkeys(judgement.forecast.predictor for judgement in judgements))
     }
-    figure = Figure(figsize=(9.0, 0.8 + 2.9 * len(targets)), layout="constrained")
-    axes = figure.subplots(len(targets), 2, squeeze=False)
-    for (left, right), target in zip(axes, targets, strict=True):
+    figure, axes = panels(2 * len(targets), 2, 9.0, 0.8 + 2.9 * len(targets))
+    for left, right, target in zip(axes[::2], axes[1::2], targets, strict=True):
         of_target = [judgement for judgement in judgements if judgement.forecast.target == target]
         _distributions(left, of_target, styles)
         _places(right, of_target, styles)
         left.set_title(str(target), fontsize=10, loc="left")
-    handles = [Line2D([], [], color="black", lw=2, label="simulated")]
-    handles += [Line2D([], [], color=color, ls=line, label=name) for name, (color, _, line) in styles.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncol=4, fontsize=8)
+    keys = {name: {"color": color, "ls": line} for name, (color, _, line) in styles.items()}
+    legend_below(figure, {"simulated": {"color": "black", "lw": 2}, **keys})
     return figure
 
 
@@ -44,7 +39,7 @@ def _distributions(axis: Any, judgements: Sequence[Judged], styles: dict[str, An
         color, _, line = styles[judgement.forecast.predictor]
         axis.ecdf(judgement.forecast.times_s, color=color, ls=line)
         axis.plot([judgement.forecast.quiet.time_s], [0.0], "^", color=color, ms=7, clip_on=False)
-    axis.set_xlabel("time in s; triangles: predicted for the quiet grid", fontsize=8)
+    axis.set_xlabel("time, s; triangles: predicted for the quiet grid", fontsize=8)
     axis.set_ylabel("share of the runs that take no longer", fontsize=8)
     axis.tick_params(labelsize=8)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.files.writing import save_figure
+from platforms.plotting import charts
+from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import STYLES
 from validation.clock.compare import FrequencyRow
 
@@ -21,10 +22,7 @@ def frequency_figure(rows: Sequence[FrequencyRow]) -> Figure:
 
     Each cluster that is slowed alone has a line from the highest frequencies on; choices for all clusters are points.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = new_figure(7.2, 4.4)
     axes = figure.add_subplot()
     highest = next(row for row in rows if row.choice == "highest")
     clusters = [name for name in dict.fromkeys(row.choice for row in rows) if name not in _NAMED]
@@ -50,23 +48,13 @@ def frequency_figure(rows: Sequence[FrequencyRow]) -> Figure:
                 markerfacecolor="none",
             )  # fmt: skip
     axes.plot([], [], color="0.4", marker="o", markerfacecolor="none", linestyle="none", label="hollow: predicted")
-    axes.set_xlabel("execution time, s")
-    axes.set_ylabel("energy of the nodes in use, J")
     program = f"{highest.app.upper()} class {highest.preset}" if highest.preset else highest.app
-    axes.set_title(f"{program} on {highest.ranks} ranks of {highest.scenario}, by {highest.predictor}", fontsize=11)
-    axes.grid(color="0.9")
-    axes.set_axisbelow(True)
-    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    title = f"{program} on {highest.ranks} ranks of {highest.scenario}, by {highest.predictor}"
+    legend = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+    finish(axes, title, legend=legend, xlabel="execution time, s", ylabel="energy of the nodes in use, J")
     return figure
 
 
 def write_figures(studies: Sequence[Sequence[FrequencyRow]], folder: Path) -> list[Path]:
     """Write ``frequency-APP.png`` and ``.svg`` for every study and return their paths."""
-    written = []
-    for rows in studies:
-        figure = frequency_figure(rows)
-        for suffix in ("png", "svg"):
-            path = folder / f"frequency-{rows[0].app}.{suffix}"
-            save_figure(figure, path)
-            written.append(path)
-    return written
+    return charts.write_figures({f"frequency-{rows[0].app}": frequency_figure(rows) for rows in studies}, folder)

@@ -9,7 +9,7 @@ With --program, or a kernel that is recorded, it runs all allocations of the rec
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -35,7 +35,10 @@ from predictor.hierarchical.recorded_request import (
 from validation.comparison.dataframes import records
 
 if TYPE_CHECKING:
+    from apps.programs.problem import Problem
+    from predictor.hierarchical.multicore_cluster import MulticoreCluster
     from validation.cores.communication import Study
+    from validation.cores.recorded import RecordedPoint
 
 _CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
 _ANY_BETA = "hpl"  # the program that is simulated with every beta(q, p)
@@ -203,8 +206,7 @@ def _recorded(request: CoresComparisonRequest, folder: Path | None) -> int:
     from predictor.dpgraph.predictors import iterations_to_record
     from predictor.evidence.plan import recordings_plan
     from predictor.hierarchical.multicore_cluster import read_cluster
-    from validation.cores.output import write_csv
-    from validation.cores.recorded import recorded_json, recorded_text, simulate_recorded
+    from validation.cores.recorded import simulate_recorded
 
     for name in ("n", "cores", "nodes", "scaling", "beta", "bytes"):
         if (value := getattr(request, name)) is not None:
@@ -222,17 +224,29 @@ def _recorded(request: CoresComparisonRequest, folder: Path | None) -> int:
     with runner_from_request(request, cautions=said) as runner:
         plan = asked.plan(runner, said)
         points = simulate_recorded(plan, asked.settings, runner, inside=inside)
-    made = recorded_json(plan, points)
+    return _show_points(request, system, plan.problem, points, said, folder)
+
+
+def _show_points(
+    request: CoresComparisonRequest, system: MulticoreCluster, problem: Problem, points: Sequence[RecordedPoint],
+    said: Cautions, folder: Path | None,
+) -> int:  # fmt: skip
+    """Print the points of a program, write them into the folder if there is one, and return the exit status."""
+    # Imported here for a quick start: they are slow to import.
+    from validation.cores.recorded import points_json, points_text
+
+    made = points_json(system, problem, points)
     if folder is not None:
-        # Imported here for a quick start: it is slow to import.
-        import pandas as pd
+        import pandas as pd  # imported here for a quick start: it is slow to import
+
+        from validation.cores.output import write_csv  # imported here because it needs pandas
 
         with written_into("--out", folder):
-            write_csv(pd.DataFrame(made["points"]), folder, f"{plan.problem.name}-{system.name.replace(' ', '')}")
+            write_csv(pd.DataFrame(made["points"]), folder, f"{problem.name}-{system.name.replace(' ', '')}")
     if request.json:
         print(json.dumps({**made, "cautions": said.lines()}))
     else:
-        print(recorded_text(plan, points, wide=request.wide))
+        print(points_text(f"{problem} on {system.name}, the fastest first", points, wide=request.wide))
     return 0
 
 
@@ -242,8 +256,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     from apps.runs.plan import Plan
     from predictor.hierarchical.beta import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
-    from validation.cores.kernels import KernelStudy, kernel_json, kernel_specs, kernel_text, simulate_kernel
-    from validation.cores.output import write_csv
+    from validation.cores.kernels import KernelStudy, kernel_specs, simulate_kernel
 
     if request.problem_class is None:
         raise UserError(f"--app {request.app}", "its class is not given", "Give --class, such as A")
@@ -266,19 +279,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     said = Cautions()
     with runner_from_request(request, cautions=said) as runner:
         points = simulate_kernel(study, runner)
-    made = kernel_json(study, points)
-    if folder is not None:
-        # Imported here for a quick start: it is slow to import.
-        import pandas as pd
-
-        with written_into("--out", folder):
-            write_csv(pd.DataFrame(made["points"]), folder, f"{study.problem.name}-{system.name.replace(' ', '')}")
-    print(
-        json.dumps({**made, "cautions": said.lines()})
-        if request.json
-        else kernel_text(study, points, wide=request.wide)
-    )
-    return 0
+    return _show_points(request, system, study.problem, points, said, folder)
 
 
 def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from apps.programs.problem import Problem
 from apps.runs.runner import Runner
@@ -20,7 +19,7 @@ from predictor.hierarchical.kernels import exchanging
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface
 from validation.cores.machine import machine
-from validation.cores.recorded import RecordedPoint, advised, points_text
+from validation.cores.recorded import RecordedPoint
 
 Place = tuple[int, int]  # q, p
 
@@ -81,20 +80,3 @@ def simulate_kernel(study: KernelStudy, runner: Runner) -> list[RecordedPoint]:
         for (q, p), spec in runs.items()
     ]
     return sorted(points, key=lambda point: point.simulated_s)
-
-
-def kernel_json(study: KernelStudy, points: Sequence[RecordedPoint]) -> dict[str, Any]:
-    """Return the points and the advice as JSON values."""
-    chosen = advised(points)
-    return {
-        "system": study.system.name,
-        "app": study.problem.name,
-        "class": study.problem.label,
-        "points": [{**asdict(point), "error_pct": point.error_pct} for point in points],
-        "advised": {**asdict(chosen), "loss_pct": 100 * (chosen.simulated_s / points[0].simulated_s - 1)},
-    }
-
-
-def kernel_text(study: KernelStudy, points: Sequence[RecordedPoint], *, wide: bool) -> str:
-    """Return a table of the points and a sentence about the advice."""
-    return points_text(f"{study.problem} on {study.system.name}, the fastest first", points, wide=wide)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.files.writing import save_figure
+from platforms.plotting.axes import space
+from platforms.plotting.charts import new_figure, write_figures
+from predictor.hierarchical.figures import AXES
 from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.cores.communication import Point
 
@@ -23,9 +25,6 @@ _MOST_ERROR = 100.0  # %, end of the colour scale
 
 def surfaces_figure(points: Sequence[Point]) -> Figure:
     """Plot simulated, counted and derived speed-ups on one scale, and the error of the counted ones by q and p."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     study = points[0].study
     speedups = {
         "simulated": _grid(points, lambda point: point.speedup),
@@ -33,10 +32,9 @@ def surfaces_figure(points: Sequence[Point]) -> Figure:
         "model, the paper's table (derived)": _grid(points, lambda point: point.model_speedup(DERIVED)),
     }
     highest = 1.05 * max(float(values.max()) for values in speedups.values())
-    figure = Figure(figsize=(11.5, 9.6), layout="constrained")
-    figure.suptitle(f"{study.app}, n = {study.n}, on {study.system.name}", fontsize=12)
+    figure = new_figure(11.5, 9.6, f"{study.app}, n = {study.n}, on {study.system.name}")
     for place, (title, values) in enumerate(speedups.items(), 1):
-        axes = figure.add_subplot(2, 2, place, projection="3d")
+        axes = space(figure, (2, 2, place), **AXES)
         _surface(axes, study.cores, study.nodes, values, highest)
         axes.set_title(title, fontsize=10)
     _errors(figure, figure.add_subplot(2, 2, 4), points)
@@ -64,11 +62,6 @@ def _surface(
     axes.set_zlim(0, highest)
     axes.set_xticks(np.log2(cores), [str(q) for q in cores])
     axes.set_yticks(np.log2(nodes), [str(p) for p in nodes])
-    axes.set_xlabel("cores per node q")
-    axes.set_ylabel("nodes p")
-    axes.set_zlabel("speed-up S")
-    axes.view_init(elev=28, azim=-125)
-    axes.set_box_aspect(None, zoom=0.9)  # leaves space for the labels of the vertical axis
 
 
 def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
@@ -89,6 +82,5 @@ def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
 
 def write_figure(points: Sequence[Point], folder: Path, name: str) -> Path:
     """Write the surfaces to ``NAME.png`` in the folder and return its path."""
-    path = folder / f"{name}.png"
-    save_figure(surfaces_figure(points), path, dpi=120)
+    (path,) = write_figures({name: surfaces_figure(points)}, folder, ("png",), dpi=120)
     return path

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from apps.programs.problem import Problem
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
@@ -15,6 +16,7 @@ from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.recorded_plan import RecordedPlan
 from validation.cores.machine import machine
 from validation.presentation.tables import error_cell
@@ -74,21 +76,16 @@ def advised(points: Sequence[RecordedPoint]) -> RecordedPoint:
     return min(points, key=lambda point: point.predicted_s)
 
 
-def recorded_json(plan: RecordedPlan, points: Sequence[RecordedPoint]) -> dict[str, Any]:
-    """Return the points and the advice as JSON values."""
+def points_json(system: MulticoreCluster, problem: Problem, points: Sequence[RecordedPoint]) -> dict[str, Any]:
+    """Return the points of a program and the advice as JSON values."""
     chosen = advised(points)
     return {
-        "system": plan.system.name,
-        "app": plan.problem.name,
-        "class": plan.problem.label,
+        "system": system.name,
+        "app": problem.name,
+        "class": problem.label,
         "points": [{**asdict(point), "error_pct": point.error_pct} for point in points],
         "advised": {**asdict(chosen), "loss_pct": 100 * (chosen.simulated_s / points[0].simulated_s - 1)},
     }
-
-
-def recorded_text(plan: RecordedPlan, points: Sequence[RecordedPoint], *, wide: bool) -> str:
-    """Return a table of the points and a sentence about the advice."""
-    return points_text(f"{plan.problem} on {plan.system.name}, the fastest first", points, wide=wide)
 
 
 def points_text(title: str, points: Sequence[RecordedPoint], *, wide: bool) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.figure import Figure
 
+from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import style_of
 from validation.interactive.results import Picture
 
@@ -23,7 +23,7 @@ def drawn(table: pd.DataFrame, x: str | None, y: str, *, title: str) -> Picture:
     """
     texts = [str(name) for name in table.columns if table[name].map(lambda value: isinstance(value, str)).all()]
     by = next((name for name in texts if 1 < table[name].nunique() <= _MOST_LINES), None) if x is not None else None
-    figure = Figure(layout="constrained")
+    figure = new_figure(6.4, 4.8)
     axes = figure.add_subplot()
     groups = table.groupby(by, sort=False) if by is not None else [("", table)]
     for number, (name, rows) in enumerate(groups):
@@ -32,9 +32,6 @@ def drawn(table: pd.DataFrame, x: str | None, y: str, *, title: str) -> Picture:
         axes.plot(across, rows[y], label=str(name), color=color, marker=marker, linestyle="none" if x is None else line)
     if x is None and texts and len(table) <= _MOST_NAMES:
         axes.set_xticks(range(len(table)), list(table[texts[0]]), rotation=45, ha="right")
-    axes.set_xlabel("" if x is None else x)
-    axes.set_ylabel(y)
-    axes.set_title(title)
-    if by is not None:
-        axes.legend(title=by)
+    legend = None if by is None else {"title": by}
+    finish(axes, title, legend=legend, xlabel="" if x is None else x, ylabel=y)
     return Picture(figure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import style_of
 from validation.map.thresholds import LIMITS_PCT, mean_curve
 
@@ -24,12 +25,9 @@ def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None 
     The share has a logit axis, the error a logarithmic one.  Horizontal lines are drawn at LIMITS_PCT and, if known,
     at the published mean error.  For each network a line joins the means over the scenarios of a step.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     rows = results[(results["app"] == app) & results["error_pct"].notna()]
     means = mean_curve(rows)
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    figure = new_figure(9, 5.2)
     axes = figure.add_subplot()
     for number, name in enumerate(dict.fromkeys(rows["predictor"])):
         color, marker, style = style_of(number)
@@ -81,9 +79,7 @@ def _axes(axes: Axes, shares: pd.Series[float]) -> None:
     axes.set_ylim(max(low_pct, 0.8 * _LEAST_PCT), max(high_pct, 2 * max(LIMITS_PCT)))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=30))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{error:g} %"))
-    axes.set_ylabel(f"|error| ({_LEAST_PCT:g} % and less at the bottom)")
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
+    finish(axes, ylabel=f"|error| ({_LEAST_PCT:g} % and less at the bottom)")
 
 
 def _limits(axes: Axes, published_pct: float | None) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.files.writing import save_figure, write_csv, written_into
+from platforms.files.writing import write_csv, written_into
+from platforms.plotting.charts import write_figures
 from platforms.terminal.prose import folded_lines
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
@@ -65,7 +66,5 @@ def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder:
     with written_into("--out", folder):
         for name, table in tables.items():
             write_csv(table, folder / f"{name}.csv")
-        for app in dict.fromkeys(results["app"]):
-            figure = regimes_figure(results, app, published.get(app))
-            for suffix in ("png", "svg"):
-                save_figure(figure, folder / f"regimes-{app}.{suffix}", dpi=150)
+        apps = dict.fromkeys(results["app"])
+        write_figures({f"regimes-{app}": regimes_figure(results, app, published.get(app)) for app in apps}, folder)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from platforms.plotting import charts
 from validation.measured.judge import APART, JUDGED, LEFT_OUT, OTHER_CLASS, Judged
 
 if TYPE_CHECKING:
@@ -23,21 +24,13 @@ _ACROSS = 2
 
 def runs_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: measured times as dots, predictions with their intervals beside them."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
     made = [judgement for judgement in judgements if judgement.prediction is not None]
     panels = list(
         dict.fromkeys((judgement.run.app, judgement.run.preset) for judgement in made if judgement.role == JUDGED)
     )
     panels = panels or list(dict.fromkeys((judgement.run.app, judgement.run.preset) for judgement in made))
-    down = math.ceil(len(panels) / _ACROSS)
-    figure = Figure(figsize=(9.0, 1.2 + 3.0 * down), layout="constrained")
-    axes: Any = list(figure.subplots(down, _ACROSS, squeeze=False).flat)
-    for axis in axes:
-        axis.set_visible(False)
-    for (app, preset), axis in zip(panels, axes, strict=False):
+    figure, axes = charts.panels(len(panels), _ACROSS, 9.0, 1.2 + 3.0 * math.ceil(len(panels) / _ACROSS))
+    for (app, preset), axis in zip(panels, axes, strict=True):
         in_panel = [judgement for judgement in made if (judgement.run.app, judgement.run.preset) == (app, preset)]
         _panel(
             axis,
@@ -46,17 +39,12 @@ def runs_figure(judgements: Sequence[Judged]) -> Figure:
         )
     shown = {judgement.role for judgement in made if (judgement.run.app, judgement.run.preset) in panels}
     roles = [role for role in _COLOURS if role in shown]
-    handles: list[Any] = [Line2D([], [], color="black", marker="o", ls="none", label="measured")]
-    handles += [
-        Line2D([], [], color=_COLOURS[role], marker="x", ls="-", label=f"predicted: {_LABELS[role]}") for role in roles
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncol=3, fontsize=8)
+    keys = {f"predicted: {_LABELS[role]}": {"color": _COLOURS[role], "marker": "x"} for role in roles}
+    charts.legend_below(figure, {"measured": {"color": "black", "marker": "o", "ls": "none"}, **keys})
     return figure
 
 
 def _panel(axis: Any, judgements: Sequence[Judged], title: str) -> None:
-    axis.set_visible(True)
-    axis.set_title(title, fontsize=10)
     axis.set_yscale("log")
     for place, judgement in enumerate(judgements):
         assert judgement.prediction is not None
@@ -70,7 +58,5 @@ def _panel(axis: Any, judgements: Sequence[Judged], title: str) -> None:
         [f"{judgement.run.ranks}\n{judgement.run.nodes}" for judgement in judgements],
         fontsize=8,
     )
-    axis.set_xlabel("ranks, and the nodes that they share", fontsize=8)
-    axis.set_ylabel("time in s", fontsize=8)
-    axis.tick_params(labelsize=8)
+    charts.finish(axis, title, xlabel="ranks, and the nodes that they share", ylabel="time, s")
     axis.set_xlim(-0.6, len(judgements) - 0.4)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.files.writing import save_figure
+from platforms.plotting import charts
+from platforms.plotting.charts import finish, legend_below, panels
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
@@ -29,16 +30,13 @@ _PREDICTED = {  # label, colour, marker and line
 
 def figure_6(reproduction: Paper) -> Figure:
     """Return Figure 6: time by message length on cluster 1, a panel per mode, as published and as simulated."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     cluster = CLUSTERS[CLUSTER]
     model, times_s = li_tables.model(cluster), li_tables.times_s(cluster)
     integers = [size / INTEGER_BYTES / 1e3 for size in li_tables.sizes_bytes()]
     simulated = reproduction.studies[CLUSTER].reproduced
-    figure = Figure(figsize=(10, 7.5), layout="constrained")
-    figure.suptitle("Figure 6: communication time by message length, cluster 1", fontsize=11)
-    for mode, axes in zip(MODES, figure.subplots(2, 2).flat, strict=True):
+    title = "Figure 6: communication time by message length, cluster 1"
+    figure, places = panels(len(MODES), 2, 10, 7.5, title)
+    for mode, axes in zip(MODES, places, strict=True):
         for side, (color, marker) in _STYLES.items():
             line = model.line(mode, side)
             ends = [0.0, 1.05 * integers[-1]]
@@ -55,26 +53,18 @@ def figure_6(reproduction: Paper) -> Figure:
                 part["integers"] / 1e3, part["simulated_s"], linestyle="", marker=marker, markersize=4.5, color=color,
                 label=f"simulated, {side}",
             )  # fmt: skip
-        axes.set_title(mode.name.lower(), fontsize=10)
         axes.set_xlim(left=0)
-        axes.set_xlabel("message length, thousands of integers")
-        axes.set_ylabel("time, s")
-        axes.grid(color="0.9")
-        axes.set_axisbelow(True)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+        finish(axes, mode.name.lower(), xlabel="message length, thousands of integers", ylabel="time, s")
+    legend_below(figure)
     return figure
 
 
 def figure_7(reproduction: Paper) -> Figure:
     """Return Figure 7: the time of IS over the nodes of cluster 1, simulated and predicted, a panel per class."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     table = reproduction.tables["figure-7"]
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    figure.suptitle("Figure 7: IS on cluster 1, predicted and simulated", fontsize=11)
-    for preset, axes in zip(CLASSES, figure.subplots(1, len(CLASSES)), strict=True):
+    title = "Figure 7: IS on cluster 1, predicted and simulated"
+    figure, places = panels(len(CLASSES), len(CLASSES), 10, 4.6, title)
+    for preset, axes in zip(CLASSES, places, strict=True):
         of_class = table[table["class"] == preset]
         true = of_class.drop_duplicates("nodes")
         axes.plot(
@@ -87,16 +77,11 @@ def figure_7(reproduction: Paper) -> Figure:
                 row["nodes"], row["predicted_s"], color=color, marker=marker, markersize=4, linewidth=1.1,
                 linestyle=style, label=label,
             )  # fmt: skip
-        axes.set_title(f"class {preset}", fontsize=10)
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter("{x:g}")
         axes.set_xticks(sorted(set(true["nodes"])))
-        axes.set_xlabel("nodes")
-        axes.set_ylabel("time, s")
-        axes.grid(color="0.9")
-        axes.set_axisbelow(True)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+        finish(axes, f"class {preset}", xlabel="nodes", ylabel="time, s")
+    legend_below(figure)
     return figure
 
 
@@ -106,6 +91,5 @@ def write_figures(reproduction: Paper, folder: Path) -> None:
     Raises:
         OSError: A file cannot be written.
     """
-    for name, figure in (("figure-6", figure_6(reproduction)), ("figure-7", figure_7(reproduction))):
-        for suffix in ("png", "svg"):
-            save_figure(figure, folder / f"{name}.{suffix}", dpi=120)
+    figures = {"figure-6": figure_6(reproduction), "figure-7": figure_7(reproduction)}
+    charts.write_figures(figures, folder, dpi=120)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.recording.events import Mode
-from platforms.files.writing import save_figure
+from platforms.plotting import charts
+from platforms.plotting.charts import finish, legend_below, panels
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
 from validation.modes.study import MODES, Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _STYLES = {Side.SENDER: ("#0072B2", "o", "-"), Side.RECEIVER: ("#D55E00", "s", "--")}  # colours of Okabe and Ito
@@ -21,9 +21,11 @@ _STYLES = {Side.SENDER: ("#0072B2", "o", "-"), Side.RECEIVER: ("#D55E00", "s", "
 
 def length_figure(study: Study) -> Figure:
     """Plot simulated and published times of both processes, s, over thousands of integers, with a panel per mode."""
-    figure, panels = _panels(f"{study.cluster}: time of a message by its length, simulated, published and fitted")
+    figure, places = panels(
+        len(MODES), 2, 10, 7.5, f"{study.cluster}: time of a message by its length, simulated, published and fitted"
+    )
     reach = max(study.predicted["size_bytes"])
-    for mode, axes in panels:
+    for mode, axes in zip(MODES, places, strict=True):
         for side, (color, marker, style) in _STYLES.items():
             line = study.model.line(mode, side)
             axes.plot(
@@ -41,16 +43,17 @@ def length_figure(study: Study) -> Figure:
                 markersize=9, markerfacecolor="none", markeredgewidth=0.7, label=f"published, {side}",
             )  # fmt: skip
         axes.set_xlim(left=0)
-        axes.set_xlabel("message length, thousands of integers")
-        axes.set_ylabel("time, s")
-    _finish(figure, panels)
+        finish(axes, mode.name.lower(), xlabel="message length, thousands of integers", ylabel="time, s")
+    legend_below(figure)
     return figure
 
 
 def small_figure(study: Study) -> Figure:
     """Plot simulated times from 1 byte to 8 MB and the lines on logarithmic axes, with a panel per mode."""
-    figure, panels = _panels(f"{study.cluster}: lines fitted on 0.4 to 4 MB (grey), down to one byte")
-    for mode, axes in panels:
+    figure, places = panels(
+        len(MODES), 2, 10, 7.5, f"{study.cluster}: lines fitted on 0.4 to 4 MB (grey), down to one byte"
+    )
+    for mode, axes in zip(MODES, places, strict=True):
         axes.axvspan(min(study.model.line(mode, Side.SENDER).sizes_bytes), 4e6, color="0.92")
         for side, (color, marker, style) in _STYLES.items():
             rows = [_rows(study.small, mode, side), _rows(study.predicted, mode, side)]
@@ -62,12 +65,9 @@ def small_figure(study: Study) -> Figure:
             points = [10 ** (k / 20) for k in range(140)]
             above = [(n, line.time_s(n)) for n in points if line.time_s(n) > 0]  # only positive times have a logarithm
             axes.plot(*zip(*above, strict=True), color=color, linestyle=style, linewidth=1, label=f"line, {side}")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_ylim(2e-5, 2)
-        axes.set_xlabel("message length, bytes")
-        axes.set_ylabel("time, s")
-    _finish(figure, panels)
+        axes.set(xscale="log", yscale="log", ylim=(2e-5, 2))
+        finish(axes, mode.name.lower(), xlabel="message length, bytes", ylabel="time, s")
+    legend_below(figure)
     return figure
 
 
@@ -77,32 +77,8 @@ def write_figures(study: Study, folder: Path) -> list[Path]:
     Raises:
         OSError: A file cannot be written.
     """
-    written = []
-    for name, figure in (("length", length_figure(study)), ("small", small_figure(study))):
-        for suffix in ("png", "svg"):
-            path = folder / f"{study.cluster}-{name}.{suffix}"
-            save_figure(figure, path, dpi=120)
-            written.append(path)
-    return written
-
-
-def _panels(title: str) -> tuple[Figure, list[tuple[Mode, Axes]]]:
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7.5), layout="constrained")
-    figure.suptitle(title, fontsize=11)
-    panels = list(zip(MODES, figure.subplots(2, 2).flat, strict=True))
-    return figure, panels
-
-
-def _finish(figure: Figure, panels: list[tuple[Mode, Axes]]) -> None:
-    for mode, axes in panels:
-        axes.set_title(mode.name.lower(), fontsize=10)
-        axes.grid(color="0.9")
-        axes.set_axisbelow(True)
-    handles, labels = panels[0][1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+    figures = {"length": length_figure(study), "small": small_figure(study)}
+    return charts.write_figures({f"{study.cluster}-{name}": made for name, made in figures.items()}, folder, dpi=120)
 
 
 def _rows(table: pd.DataFrame, mode: Mode, side: Side) -> pd.DataFrame:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.files.writing import save_figure
+from platforms.plotting import charts
+from platforms.plotting.charts import finish, legend_below, new_figure, panels
 from platforms.plotting.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
@@ -20,14 +21,12 @@ from validation.presentation.tables import distinguishing_columns, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _WIDTH = 5.6  # inches, of a figure of a few cases
 _CHARACTER_IN = 0.078  # width of a character of a case's label, inches
 _SLANT_DEG = 40.0  # of labels that have no room side by side
-_LEGEND_COLUMNS = 4  # columns of the legend of such a figure
 
 # Columns that distinguish the results of one app and predictor.
 CASE_COLUMNS = ("scenario", "network", "class", "ranks", "mapping", "clusters", "efficiency")
@@ -59,46 +58,35 @@ def results_figure(
         quantity: What to plot.
         numbers: The number of each predictor, which gives its style; None: its place in these results.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     rows = results[results["app"] == app]
     cases = _cases(rows)
     answered = _answered(rows, quantity)
     if cases == 1:
-        figure = Figure(figsize=(_WIDTH, 1.2 + 0.3 * max(1, len(answered))), layout="constrained")
+        figure = new_figure(_WIDTH, 1.2 + 0.3 * max(1, len(answered)))
     else:
-        entries = -(-(1 + len(answered)) // _LEGEND_COLUMNS)
-        figure = Figure(figsize=(max(_WIDTH, 1.5 + 0.66 * cases), 3.6 + 0.22 * entries), layout="constrained")
+        figure = new_figure(max(_WIDTH, 1.5 + 0.66 * cases), 3.8)
     _draw(figure.add_subplot(), rows, quantity, predictor_numbers(results) if numbers is None else numbers)
     if cases > 1:
         _make_room(figure)
-        _add_legend(figure, figure.axes)
+        legend_below(figure, fontsize=9.5)
     return figure
 
 
 def overview_figure(results: pd.DataFrame, quantity: Quantity = TIMES) -> Figure:
     """Plot small multiples: a panel for each app, with one legend for all."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    apps = list(dict.fromkeys(results["app"]))
-    columns = min(3, len(apps))
-    by_app = [results[results["app"] == app] for app in apps]
-    most, dots = (
-        max(map(_cases, by_app)),
-        max((len(_answered(part, quantity)) for part in by_app if _cases(part) == 1), default=0),
-    )
-    rows = -(-len(apps) // columns)
+    by_app = [rows for _, rows in results.groupby("app", sort=False)]
+    columns = min(3, len(by_app))
+    most = max(map(_cases, by_app))
+    dots = max((len(_answered(rows, quantity)) for rows in by_app if _cases(rows) == 1), default=0)
     width_in = columns * max(4.6, 1.2 + 0.62 * most)
-    height_in = 0.5 + max(3.4, 1.1 + 0.28 * dots) * rows
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    height_in = 0.5 + max(3.4, 1.1 + 0.28 * dots) * -(-len(by_app) // columns)
+    figure, places = panels(len(by_app), columns, width_in, height_in)
     numbers = predictor_numbers(results)
-    for place, part in enumerate(by_app, 1):
-        _draw(figure.add_subplot(rows, columns, place), part, quantity, numbers)
+    for axes, rows in zip(places, by_app, strict=True):
+        _draw(axes, rows, quantity, numbers)
     if most > 1:
         _make_room(figure)
-        _add_legend(figure, figure.axes)
+        legend_below(figure, fontsize=9.5)
     return figure
 
 
@@ -159,9 +147,8 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")
     label_decades(axes.yaxis)
-    axes.set_ylabel(quantity.label)
-    axes.grid(axis="y", which="major", color="0.9")
-    axes.set_axisbelow(True)
+    finish(axes, ylabel=quantity.label)
+    axes.grid(False, axis="x")
 
 
 def _name_cases(axes: Axes, labels: Sequence[str]) -> None:
@@ -188,18 +175,6 @@ def _make_room(figure: Figure) -> None:
     figure.set_figheight(figure.get_figheight() + grid.nrows * longest_in * math.sin(math.radians(_SLANT_DEG)))
 
 
-def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Add one legend for all panels, below them."""
-    entries: dict[str, Artist] = {}
-    for axes in panels:
-        handles, labels = axes.get_legend_handles_labels()
-        entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True)}
-    columns = min(len(entries), _LEGEND_COLUMNS * max(1, round(figure.get_figwidth() / _WIDTH)))
-    figure.legend(
-        list(entries.values()), list(entries), fontsize=9.5, loc="outside lower center", ncols=columns, frameon=False
-    )
-
-
 def case_labels(cases: pd.DataFrame, *, always: tuple[str, ...] = ("scenario",)) -> list[str]:
     """Return a label for every row.
 
@@ -222,7 +197,7 @@ def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) 
     With ``energy`` also ``energy`` and ``edp``; an app without any known energy has no such figures.  Return the paths
     of the files.
     """
-    written = []
+    written: list[Path] = []
     numbers = predictor_numbers(results)
     for quantity in (TIMES, ENERGIES, DELAY_PRODUCTS) if energy else (TIMES,):
         known = results if quantity is TIMES else results[results[quantity.simulated].notna()]
@@ -230,9 +205,5 @@ def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) 
         figures = {f"-{app}": results_figure(results, app, quantity, numbers=numbers) for app in apps}
         if len(apps) > 1:
             figures[""] = overview_figure(results[results["app"].isin(apps)], quantity)
-        for name, figure in figures.items():
-            for suffix in ("png", "svg"):
-                path = folder / f"{quantity.name}{name}.{suffix}"
-                save_figure(figure, path, dpi=150)
-                written.append(path)
+        written += charts.write_figures({f"{quantity.name}{name}": made for name, made in figures.items()}, folder)
     return written

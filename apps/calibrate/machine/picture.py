@@ -10,6 +10,7 @@ from apps.calibrate.machine.calibrate import MachineCalibration
 from apps.calibrate.machine.contention import FLOWS
 from apps.calibrate.machine.judge import PAIRS, SIZES
 from apps.calibrate.machine.routes import Kind
+from platforms.plotting.charts import finish, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,16 +20,9 @@ _BLUE, _RED, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
 
 def machine_figure(calibration: MachineCalibration) -> Figure:
     """Return a figure of four panels."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12.0, 8.0), layout="constrained")
-    figure.suptitle(calibration.request.name)
-    panels: Any = figure.subplots(2, 2)
-    _trips(panels[0][0], calibration)
-    _trip_errors(panels[1][0], calibration)
-    _flow_errors(panels[0][1], calibration)
-    _speeds(panels[1][1], calibration)
+    figure, places = panels(4, 2, 12.0, 8.0, calibration.request.name)
+    for draw, panel in zip((_trips, _flow_errors, _trip_errors, _speeds), places, strict=True):
+        draw(panel, calibration)
     return figure
 
 
@@ -49,10 +43,8 @@ def _trips(panel: Any, calibration: MachineCalibration) -> None:
         panel.loglog(
             sizes, calibration.network.half_trip(calibration.network.wires[kind], sizes), "-", color=colour, lw=1
         )
-    panel.set_title("half a ping-pong: measured (dots) and fitted (lines)", fontsize=10)
-    panel.set_ylabel("time in s")
-    panel.set_xlabel("message size in bytes")
-    panel.legend(fontsize=8)
+    title = "half a ping-pong: measured (dots) and fitted (lines)"
+    finish(panel, title, legend={}, xlabel="message size, bytes", ylabel="time, s")
 
 
 def _trip_errors(panel: Any, calibration: MachineCalibration) -> None:
@@ -61,10 +53,8 @@ def _trip_errors(panel: Any, calibration: MachineCalibration) -> None:
         sizes, errors = [judgement.size_bytes for judgement in judged], [100 * judgement.error for judgement in judged]
         panel.semilogx(sizes, errors, mark, mfc="none", color=colour, ms=5, label=what)
     panel.axhline(0, color=_GREY, lw=0.8)
-    panel.set_title("replay of ping-pongs that were not fitted", fontsize=10)
-    panel.set_ylabel("error in %")
-    panel.set_xlabel("message size in bytes")
-    panel.legend(fontsize=8)
+    title = "replay of ping-pongs that were not fitted"
+    finish(panel, title, legend={}, xlabel="message size, bytes", ylabel="error, %")
 
 
 def _flow_errors(panel: Any, calibration: MachineCalibration) -> None:
@@ -75,8 +65,7 @@ def _flow_errors(panel: Any, calibration: MachineCalibration) -> None:
     panel.axvline(0, color=_GREY, lw=0.8)
     panel.set_yticks(range(len(kinds)), kinds, fontsize=8)
     panel.set_ylim(max(len(kinds), 1) - 0.5, -0.5)
-    panel.set_title("replay of flows of a size that was not fitted", fontsize=10)
-    panel.set_xlabel("error in %")
+    finish(panel, "replay of flows of a size that was not fitted", xlabel="error, %")
 
 
 def _speeds(panel: Any, calibration: MachineCalibration) -> None:
@@ -88,5 +77,4 @@ def _speeds(panel: Any, calibration: MachineCalibration) -> None:
         panel.plot([place] * len(busy), busy, "x", color=_RED, ms=5)
     panel.set_xticks(range(len(rows.nodes)), [node.name for node in rows.nodes], fontsize=8, rotation=45)
     panel.set_ylim(bottom=0)
-    panel.set_title("multiply-adds of a rank: alone (o), with all ranks of its node (x)", fontsize=10)
-    panel.set_ylabel("Gflop/s")
+    finish(panel, "multiply-adds of a rank: alone (o), with all ranks of its node (x)", ylabel="speed, Gflop/s")

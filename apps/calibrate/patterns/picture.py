@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from apps.calibrate.patterns.replay import Replayed
+from platforms.plotting.charts import legend_below, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MARKS: dict[str, dict[str, Any]] = {
+    "measured, fitted": {"marker": "o", "ls": "none"},
+    "measured, judged": {"marker": "o", "ls": "none", "mfc": "white"},
+    "replayed in SMPI": {"marker": "x", "lw": 0.8},
+}
 _COLOURS = {"send": "#0072B2", "sendrecv_same": "#D55E00", "sendrecv_diff": "#009E73", "alltoall": "#7A4F9A"}
 
 
 def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: float) -> Figure:
     """Return the figure: times over that of one way, per message of a rank, against the ranks; below, the errors."""
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 6.2), layout="constrained")
-    figure.suptitle(title)
-    axes: Any = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
-    above, below = axes
+    figure, (above, below) = panels(2, 1, 7.2, 6.2, title, sharex=True, height_ratios=[2.4, 1])
     for pattern in dict.fromkeys(replay.row.call.pattern for replay in replays):
         of_pattern = sorted(
             (replay for replay in replays if replay.row.call.pattern == pattern),
@@ -31,23 +31,17 @@ def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: 
     above.set_ylabel("time / time of one way alone,\nper message of a rank")
     largest = max(replay.row.time_s / _alone_s(replay, one_way_s_per_byte) for replay in replays)
     above.set_ylim(0.8, 1.1 * max(2.0, largest))
-    figure.legend(handles=_handles(replays), fontsize=8, ncol=4, loc="outside lower center")
+    keys: dict[str, dict[str, Any]] = {
+        pattern: {"color": _COLOURS[pattern], "lw": 3}
+        for pattern in dict.fromkeys(replay.row.call.pattern for replay in replays)
+    }
+    for label, look in _MARKS.items():
+        keys[label] = {"color": "black", **look}
+    legend_below(figure, keys)
     below.axhline(0, color="#666666", lw=0.8)
     below.set_ylabel("error of the replay in %")
     below.set_xlabel("active ranks, one per node")
     return figure
-
-
-def _handles(replays: Sequence[Replayed]) -> list[Any]:
-    """Return the entries of the legend: a colour by pattern, a mark by use."""
-    # Imported here because it is slow to import.
-    from matplotlib.lines import Line2D
-
-    patterns = dict.fromkeys(replay.row.call.pattern for replay in replays)
-    lines: list[Any] = [Line2D([], [], color=_COLOURS[pattern], lw=3, label=pattern) for pattern in patterns]
-    for label, fill in (("measured, fitted", "black"), ("measured, judged", "white")):
-        lines.append(Line2D([], [], color="black", marker="o", mfc=fill, ls="none", label=label))
-    return [*lines, Line2D([], [], color="black", marker="x", lw=0.8, label="replayed in SMPI")]
 
 
 def _alone_s(replayed: Replayed, one_way_s_per_byte: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from apps.probes.plan import Measurement
 from apps.store.codec import DoesNotFit, as_fields, from_fields
+from apps.traffic.collectives import ALGORITHMS
 from platforms.files.reading import input_text
 from platforms.files.writing import write_whole
 from platforms.model.platform import Cluster, Platform
@@ -24,7 +25,6 @@ from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, 
 from predictor.blocks.errors import SettingError
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
-from predictor.network.collectives import ALGORITHMS
 
 FORMAT = 3
 TABLE, LINES, DISK = "table 1", "p2p-lines", "disk-and-network"  # formulas: t = T + K x, Wires, and both

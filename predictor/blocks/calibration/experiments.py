@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.probes.blocks.measure import BlockPlan, Disk, Experiment
-from apps.traffic.algorithms import all_to_all_algorithm
+from apps.traffic.collectives import SELECTOR, all_to_all_algorithm
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.blocks.names import COLLECTIVES
-from predictor.network.collectives import SELECTOR
 from predictor.network.survey import sizes_bytes
 
 MOST_PROCESSES = 64

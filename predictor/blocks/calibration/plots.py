@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, new_figure, panels
 from predictor.blocks.calibration.calibrate import Measured
 from predictor.blocks.calibration.calibrated import Calibrated
-from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes, finish, new_figure
+from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes
 from predictor.blocks.drawing import write_figures as written
 from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
 
@@ -52,8 +54,7 @@ def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list
 
 def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 3: time and power of a computation block over the threads of a node."""
-    figure = new_figure(calibrated.calibration.name, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, calibrated.calibration.name)
     for i, node in enumerate(calibrated.calibration.nodes):
         model, colour = calibrated.of_cluster(node.cluster), _COLOURS[i % len(_COLOURS)]
         operations, threads, time_s = table.of("compute", "fit", node.cluster)
@@ -67,9 +68,9 @@ def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
     title = f"{operations[0] / 1e6:g} million flop per thread"
     finish(left, title, legend=legend, xlabel="threads", ylabel="time, ms", ylim=(0, None))
     if not right.lines:
-        right.text(0.5, 0.5, "the platform has no power data", ha="center", transform=right.transAxes)
+        say_empty(right, "the platform has no power data")
     finish(
-        right, "Power: energy of a block over its time", legend=legend if right.lines else None,
+        right, "Power: energy of a block over its time", legend=legend,
         xlabel="threads", ylabel="power of a node, W", ylim=(0, None),
     )  # fmt: skip
     return figure
@@ -78,8 +79,7 @@ def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
 def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 4: point-to-point messages over sizes, barriers over processes."""
     paper, shapes = _families(calibrated)
-    figure = new_figure(calibrated.calibration.name, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, calibrated.calibration.name)
     far = calibrated.wires.far is not None
     sizes, _, time_s = table.of("p2p", "fit", "far" if far else "near")
     _over_sizes(left, calibrated, "p2p", sizes, time_s, label="p2p-lines")
@@ -95,7 +95,7 @@ def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
 
 def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 5: broadcasts over sizes and processes, and over the formula's factor of K."""
-    figure = new_figure(f"{calibrated.calibration.name}: broadcast", 12, 5)
+    figure = new_figure(12, 5, f"{calibrated.calibration.name}: broadcast")
     title = "black: measured; orange: Table 1; blue: bcast-binomial"
     space, flat = broadcast_axes(figure, title, "processes")
     sizes, processes, time_s = table.of("bcast", "fit")
@@ -114,8 +114,8 @@ def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
 
 def collectives_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure of scatter, gather and all-to-all over the formula's factor of K, as Figure 5b of the paper."""
-    figure = new_figure(calibrated.calibration.name, 14, 4.2)
-    for axes, (block, variable) in zip(figure.subplots(1, 3), VARIABLES.items(), strict=True):
+    figure, parts = panels(3, 3, 14, 4.2, calibrated.calibration.name)
+    for axes, (block, variable) in zip(parts, VARIABLES.items(), strict=True):
         _over_the_variable(axes, calibrated, table, block, label="shapes of the algorithms")
         finish(axes, block, legend={"fontsize": 8}, **LOGARITHMIC, xlabel=f"{variable}, byte", ylabel="time, s")
     return figure
@@ -123,8 +123,8 @@ def collectives_figure(calibrated: Calibrated, table: Measured) -> Figure:
 
 def disk_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure of reads from and writes to the disk over sizes."""
-    figure = new_figure(calibrated.calibration.name, 10)
-    for axes, block in zip(figure.subplots(1, 2), ("disk_read", "disk_write"), strict=True):
+    figure, parts = panels(2, 2, 10, 4, calibrated.calibration.name)
+    for axes, block in zip(parts, ("disk_read", "disk_write"), strict=True):
         sizes, _, time_s = table.of(block, "fit")
         _over_sizes(axes, calibrated, block, sizes, time_s, label="line and network")
         finish(axes, block.replace("_", " "), legend={}, **TIMES_BY_SIZE)

@@ -1,6 +1,6 @@
 """Messages of collectives: which of them wait for each other, how many share the busiest resources, and their sizes.
 
-The algorithms are those of predictor/network/collectives.py, which dpgraph and the graph of blocks use too.  A round is
+The algorithms are those of apps/traffic/collectives.py, which dpgraph and the graph of blocks use too.  A round is
 a set of messages that are in flight together.  A path is a chain of rounds of which each waits for the previous one; a
 collective takes as long as its longest path.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.recording.events import Op
-from predictor.network.collectives import ALGORITHMS, Call
+from apps.traffic.collectives import ALGORITHMS, Call
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def paths(name: str, cluster: np.ndarray, held: bool) -> Paths:
     """Return the paths of an algorithm.
 
     Args:
-        name: A key of predictor.network.collectives.ALGORITHMS.
+        name: A key of apps.traffic.collectives.ALGORITHMS.
         cluster: The cluster of each process.
         held: Whether the sender of a broadcast waits until a message has arrived before it begins the next one.
     """

@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.traffic.algorithms import all_to_all_algorithm
+from apps.traffic.collectives import all_to_all_algorithm
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error
 from predictor.blocks.calibration.rounds import Load, Paths, Round, paths
 from predictor.blocks.calibration.wires import Clustered, Layout, Wires
@@ -53,7 +53,7 @@ class Coefficients:
 class Shape:
     """The time of one algorithm."""
 
-    name: str  # a key of predictor.network.collectives.ALGORITHMS
+    name: str  # a key of apps.traffic.collectives.ALGORITHMS
     coefficients: Coefficients
 
     def time_s(self, block_bytes: np.ndarray, processes: ArrayLike, *, layout: Clustered, wires: Wires) -> np.ndarray:
@@ -138,7 +138,7 @@ def fit_shape(name: str, seen: Observations, *, layout: Layout, wires: Wires, er
     refined.
 
     Args:
-        name: Name of the shape, a key of predictor.network.collectives.ALGORITHMS.
+        name: Name of the shape, a key of apps.traffic.collectives.ALGORITHMS.
         seen: The measured times.
         layout: Clusters of the processes.
         wires: Lines of the network.

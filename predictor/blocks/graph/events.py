@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op
+from apps.traffic.collectives import Call, steps
 from predictor.blocks.graph.disks import PAUSE, Disks
 from predictor.blocks.stream.instructions import (
     NONE,
@@ -31,7 +32,6 @@ from predictor.blocks.stream.instructions import (
     executed,
 )
 from predictor.dpgraph.instructions import OWN
-from predictor.network.collectives import Call, steps
 
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
 LEAST_TURNS = 8  # of the loop of iterations

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes, finish, new_figure
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, new_figure, panels
+from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes
 from predictor.blocks.drawing import write_figures as written
 from predictor.blocks.measured.fitted import MeasuredModel
 from predictor.blocks.measured.samples import Samples
@@ -42,8 +44,7 @@ def write_measured_figures(made: MeasuredModel, samples: Samples, folder: Path, 
 
 
 def _compute_figure(made: MeasuredModel, samples: Samples) -> Figure:
-    figure = new_figure(made.name, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, made.name)
     amounts, threads, time_s = samples.of("compute")
     amount, counts = float(np.median(amounts)), np.arange(1, int(threads.max()) + 1)
     left.plot(threads, 1e3 * time_s / amounts * amount, **_POINTS)
@@ -51,7 +52,7 @@ def _compute_figure(made: MeasuredModel, samples: Samples) -> Figure:
     finish(left, f"{amount / 1e6:g} million operations per thread", legend={}, xlabel="threads", ylabel="time, ms")
     busy, watts = samples.watts()
     if made.power is None:
-        right.text(0.5, 0.5, "no power was measured", ha="center", transform=right.transAxes)
+        say_empty(right, "no power was measured")
         right.set_axis_off()
         return figure
     right.plot(busy, watts, **_POINTS)
@@ -62,8 +63,7 @@ def _compute_figure(made: MeasuredModel, samples: Samples) -> Figure:
 
 
 def _messages_figure(made: MeasuredModel, samples: Samples) -> Figure:
-    figure = new_figure(made.name, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, made.name)
     sizes, _, time_s = samples.of("p2p")
     if len(sizes):
         fine = np.geomspace(max(1.0, sizes.min()), max(2.0, sizes.max()), 1000)
@@ -80,7 +80,7 @@ def _messages_figure(made: MeasuredModel, samples: Samples) -> Figure:
 
 
 def _bcast_figure(made: MeasuredModel, samples: Samples) -> Figure:
-    figure = new_figure(f"{made.name}: broadcast", 12, 5)
+    figure = new_figure(12, 5, f"{made.name}: broadcast")
     space, flat = broadcast_axes(figure, "black: measured; orange: Table 1", "processes")
     sizes, processes, time_s = samples.of("bcast")
     grid = np.meshgrid(np.unique(np.maximum(sizes, 1)), np.unique(processes))
@@ -97,8 +97,8 @@ def _bcast_figure(made: MeasuredModel, samples: Samples) -> Figure:
 
 
 def _collectives_figure(made: MeasuredModel, samples: Samples) -> Figure:
-    figure = new_figure(made.name, 14, 4.2)
-    for axes, (block, variable) in zip(figure.subplots(1, 3), VARIABLES.items(), strict=True):
+    figure, parts = panels(3, 3, 14, 4.2, made.name)
+    for axes, (block, variable) in zip(parts, VARIABLES.items(), strict=True):
         sizes, processes, time_s = samples.of(block)
         if not len(sizes):
             axes.set_axis_off()

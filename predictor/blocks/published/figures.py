@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictor.blocks.drawing import MAPPED, TIMES_BY_SIZE, broadcast_axes, finish, new_figure, write_figures
+from platforms.plotting.axes import say_empty
+from platforms.plotting.charts import finish, new_figure, panels
+from predictor.blocks.drawing import MAPPED, TIMES_BY_SIZE, broadcast_axes, write_figures
 from predictor.blocks.names import POWER_LAWS
 from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
 from predictor.blocks.published.table_model import TableModel, published
@@ -53,8 +55,7 @@ def write_published_figures(name: str, folder: Path, option: str) -> list[Path]:
 
 def compute_figure(model: TableModel) -> Figure:
     """Return a figure like Figure 3: time and power of a computation block over the threads of a node."""
-    figure = _figure(model, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, _title(model))
     cores = model.parameters.compute
     assert cores is not None  # every published model has it
     threads = np.arange(1, int(2 * cores.P_hi) + 1)
@@ -65,7 +66,7 @@ def compute_figure(model: TableModel) -> Figure:
     title = f"{OPERATIONS / 1e6:g} million operations per thread"
     finish(left, title, xlabel="threads", ylabel="time, ms", ylim=(0, None))
     if model.parameters.power is None:
-        right.text(0.5, 0.5, "the paper has no power of this cluster", ha="center", transform=right.transAxes)
+        say_empty(right, "the paper has no power of this cluster")
         right.set_axis_off()
         return figure
     for law, style in zip(POWER_LAWS, (_LINE, _OTHER), strict=True):
@@ -78,8 +79,7 @@ def compute_figure(model: TableModel) -> Figure:
 
 def messages_figure(model: TableModel) -> Figure:
     """Return a figure like Figure 4: point-to-point messages over sizes, barriers over nodes."""
-    figure = _figure(model, 10)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 2, 10, 4, _title(model))
     fine = np.geomspace(1, _SIZES[-1], 2000)
     left.plot(fine, model.communication_s("p2p", fine), **_LINE)
     finish(left, "Point-to-point", **TIMES_BY_SIZE)
@@ -91,7 +91,7 @@ def messages_figure(model: TableModel) -> Figure:
 
 def bcast_figure(model: TableModel) -> Figure:
     """Return a figure like Figure 5: broadcasts over sizes and nodes, and over the formula's factor of K."""
-    figure = _figure(model, 12, 5)
+    figure = new_figure(12, 5, _title(model))
     space, flat = broadcast_axes(figure, "Broadcast", "log2 nodes")
     sizes, nodes = np.meshgrid(_SIZES, _counts(model))
     times_s = np.asarray(model.communication_s("bcast", sizes, nodes))
@@ -108,8 +108,8 @@ def bcast_figure(model: TableModel) -> Figure:
 
 def collectives_figure(model: TableModel) -> Figure:
     """Return a figure of scatter, gather and all-to-all over sizes, a line for each of several numbers of nodes."""
-    figure = _figure(model, 14, 4.2)
-    for axes, block in zip(figure.subplots(1, 3), VARIABLES, strict=True):
+    figure, parts = panels(3, 3, 14, 4.2, _title(model))
+    for axes, block in zip(parts, VARIABLES, strict=True):
         counts = _counts(model)
         for nodes, colour in zip(counts[:: max(1, len(counts) // 4)], _COLOURS, strict=False):
             axes.plot(_SIZES, model.communication_s(block, _SIZES, nodes), color=colour, label=f"{nodes} nodes")
@@ -121,8 +121,7 @@ def collectives_figure(model: TableModel) -> Figure:
 
 def disk_figure(model: TableModel) -> Figure:
     """Return a figure of reads from and writes to the network disk over sizes."""
-    figure = _figure(model, 7)
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, 1, 7, 4, _title(model))
     fine = np.geomspace(1, 1e9, 2000)
     for block, style in (("disk_read", _LINE), ("disk_write", _OTHER)):
         axes.plot(fine, model.communication_s(block, fine, 1), label=block.replace("_", " "), **style)
@@ -136,5 +135,5 @@ def _counts(model: TableModel) -> list[int]:
     return [*(2**i for i in range(1, most.bit_length()) if 2**i < most), most]
 
 
-def _figure(model: TableModel, width: float, height: float = 4.0) -> Figure:
-    return new_figure(f"{model.name}: formulas of Table 1, parameters of Table 3", width, height)
+def _title(model: TableModel) -> str:
+    return f"{model.name}: formulas of Table 1, parameters of Table 3"

@@ -14,7 +14,7 @@ from platforms.command.command import Reply
 from platforms.command.common import OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError
-from platforms.files.writing import save_figure, usable_folder, write_csv, written_into
+from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.terminal.progress import doing
 from predictor.blocks.series.points import VARY, ApplicationOptions, Point, points_of, where_text
 
@@ -136,6 +136,7 @@ def write_series(
     # Imported here for a quick start: they are slow to import.
     import pandas as pd
 
+    from platforms.plotting.charts import write_figures
     from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
     from predictor.series.bars import bars_figure
     from predictor.series.curves import curves_figure, front_figure
@@ -152,9 +153,7 @@ def write_series(
             figures["parts"] = parts
         elif parted:
             figures["parts"] = bars_figure(parted, PARTS, names, title=title)
-        for name, figure in figures.items():
-            for ending in ("png", "svg"):
-                save_figure(figure, folder / f"{name}.{ending}")
+        write_figures(figures, folder)
 
 
 def _one(rows: Sequence[dict[str, Any]], column: str) -> str:

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from apps.recording.events import Op
+from apps.traffic.collectives import Call, steps
 from platforms.errors import UserError
-from predictor.network.collectives import Call, steps
 
 SIZE = 1000
 RANKS = (1, 2, 3, 4, 5, 8, 13, 16, 17, 32)

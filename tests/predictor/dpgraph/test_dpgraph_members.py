@@ -3,9 +3,9 @@
 import pytest
 
 from apps.recording.events import Op
+from apps.traffic.collectives import Call
 from predictor.dpgraph.expanding import _alone
 from predictor.dpgraph.members import is_covered, of_members
-from predictor.network.collectives import Call
 
 
 @pytest.mark.parametrize("op", [Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.GATHER, Op.CREATE])

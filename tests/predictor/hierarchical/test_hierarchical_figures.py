@@ -2,6 +2,7 @@
 
 import pytest
 
+from platforms.plotting import charts
 from predictor.hierarchical import figures
 from predictor.hierarchical.cli import main
 
@@ -10,7 +11,7 @@ from predictor.hierarchical.cli import main
 def drawn(monkeypatch):
     """Return the figures by name, in place of their files."""
     made = {}
-    monkeypatch.setattr(figures, "save_figure", lambda figure, path, *, dpi: made.__setitem__(path.stem, figure))
+    monkeypatch.setattr(charts, "save_figure", lambda figure, path, *, dpi: made.__setitem__(path.stem, figure))
     return made
 
 
@@ -41,5 +42,5 @@ def test_a_disk_that_is_full_is_said_in_one_line(refused, monkeypatch, tmp_path)
     def full(figure, path, *, dpi):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(figures, "save_figure", full)
+    monkeypatch.setattr(charts, "save_figure", full)
     refused(main, ["--figures", str(tmp_path)], f"--figures {tmp_path}: cannot be written: No space left on device")

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from apps.recording.events import Op
-from apps.traffic.algorithms import all_to_all_algorithm
+from apps.traffic.collectives import Call, all_to_all_algorithm, steps
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
-from predictor.network.collectives import Call, steps
 from predictor.structural import followed as meeting
 from predictor.structural.collectives import exchanges
 from predictor.structural.contention import share
@@ -291,7 +290,7 @@ def test_a_link_that_all_planes_cross_does_one_in_no_less_than_its_load():
     ("ranks", "size_bytes", "algorithm"), [(8, 500, "linear"), (18, 100, "bruck"), (4, 600_000, "pairwise")]
 )
 def test_an_all_to_all_sends_what_the_graph_of_a_recording_has(ranks, size_bytes, algorithm):
-    # Two groups of as many; the other expansion (predictor/network/collectives.py) goes rank by rank.
+    # Two groups of as many; the other expansion (apps/traffic/collectives.py) goes rank by rank.
     assert all_to_all_algorithm(ranks, size_bytes) == algorithm
     groups = np.arange(2 * ranks).reshape(2, ranks)
     step = AllToAll(groups, np.full((2, ranks, ranks), size_bytes), np.array([True, True]))

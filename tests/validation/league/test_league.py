@@ -12,8 +12,8 @@ from apps.programs.problem import problem
 from apps.spec.settings import Settings
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import MAPPINGS
+from platforms.plotting.front import place_labels
 from platforms.read.read import materialise
-from predictor.series.labels import place_labels
 from validation.comparison.compare import COLUMNS
 from validation.league.candidates import candidates
 from validation.league.cli import main

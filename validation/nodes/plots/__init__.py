@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.files.writing import save_figure
+from platforms.plotting import charts
 from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
 from validation.nodes.plots.delta import delta_figure
 from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
@@ -33,12 +33,8 @@ def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) 
             configuration, time_s, work_flops; or an empty table.
         folder: Where to write the files.
     """
-    written = []
-    for name, figure in _figures(rows, measurements):
-        if figure is not None:
-            written.append(folder / f"{name}.png")
-            save_figure(figure, written[-1])
-    return written
+    figures = {name: figure for name, figure in _figures(rows, measurements) if figure is not None}
+    return charts.write_figures(figures, folder, ("png",))
 
 
 def _figures(rows: pd.DataFrame, measurements: pd.DataFrame) -> Iterator[tuple[str, Figure | None]]:

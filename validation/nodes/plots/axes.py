@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from platforms.plotting.charts import finish
+from platforms.plotting.styles import label_decades
 from validation.nodes.plots.rows import LS, NNLS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -62,9 +62,7 @@ def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:
         axes.set_xscale("log", base=2)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
-    axes.set_xlabel("size N")
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
+    finish(axes, xlabel="size N")
 
 
 def logarithmic(sizes: npt.NDArray[np.float64]) -> bool:
@@ -72,17 +70,10 @@ def logarithmic(sizes: npt.NDArray[np.float64]) -> bool:
     return bool(sizes.max() > _LINEAR_RATIO * sizes.min())
 
 
-def time_axis(axes: Axes, times_s: npt.NDArray[np.float64], label: str = "simulated time, s") -> None:
+def time_axis(axes: Axes, label: str = "simulated time, s") -> None:
     """Set a logarithmic axis of times in s."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    decades = np.log10(np.nanmax(times_s) / np.nanmin(times_s))
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 3 else (1,)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylabel(label)
+    axes.set(yscale="log", ylabel=label)
+    label_decades(axes.yaxis)
 
 
 def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: npt.NDArray[np.float64]) -> None:
@@ -95,7 +86,7 @@ def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: n
     from matplotlib.ticker import StrMethodFormatter
 
     if np.min(drawn_s) > 0:
-        time_axis(axes, drawn_s, "time, s")
+        time_axis(axes, "time, s")
         return
     linear_to = 10.0 ** np.floor(np.log10(np.min(measured_s)))
     axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
@@ -125,24 +116,6 @@ def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
         axes.set_ylim(-0.03 * top, 1.06 * top)
     percent_axis(axes)
     axes.set_ylabel(label)
-
-
-def legend_below(figure: Figure, *panels: Axes) -> None:
-    """Put one legend of all panels below them, with every label once."""
-    handles: dict[str, Artist] = {}
-    for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(str(label), handle)
-    if not handles:
-        return
-    entry_in = 0.9 + 0.08 * max(len(label) for label in handles)  # handle, spaces and 9 pt letters
-    most = max(1, int((figure.get_figwidth() - 0.3) / entry_in))
-    lines = -(-len(handles) // most)
-    columns = -(-len(handles) // lines)  # as even as possible
-    figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))  # in, so that the panels keep their size
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5
-    )
 
 
 def percent_axis(axes: Axes) -> None:

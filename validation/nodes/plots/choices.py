@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.plotting.charts import legend_below, panels
 from validation.nodes.plots import rows as of
-from validation.nodes.plots.axes import band, epsilon_axis, legend_below, size_axis, styles, time_axis
+from validation.nodes.plots.axes import band, epsilon_axis, size_axis, styles, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,25 +70,19 @@ def _app(rows: pd.DataFrame) -> str:
 
 def _figure(parts: Sequence[pd.DataFrame], titles: Sequence[str], title: str) -> Figure:
     """Plot a row of panels for each part: times on the left, epsilon on the right."""
-    # Imported here for a quick start: they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    figure = Figure(figsize=(10.5, 1.0 + 3.6 * len(parts)), layout=ConstrainedLayoutEngine(wspace=0.04))
-    panels = figure.subplots(len(parts), 2, squeeze=False)
-    for (left, right), part, subtitle in zip(panels, parts, titles, strict=True):
+    figure, places = panels(2 * len(parts), 2, 10.5, 1.0 + 3.6 * len(parts), title)
+    for left, right, part, subtitle in zip(places[::2], places[1::2], parts, titles, strict=True):
         x = of.sizes(part)
         draw(left, part, "simulated_s")
         optimum_s = of.over_seeds(part, "optimum_s", x)[0]
         left.plot(x, optimum_s, color="black", linewidth=4, alpha=0.35, label="optimum", zorder=1)
-        time_axis(left, part[["simulated_s", "optimum_s"]].to_numpy(float))
+        time_axis(left)
         draw(right, part, "epsilon")
         epsilon_axis(right, part["epsilon"].to_numpy(float))
         for axes, said in ((left, subtitle), (right, of.mean_text(part))):
             size_axis(axes, x)
             axes.set_title(said, fontsize=10)
-    figure.suptitle(title, fontsize=11)
-    legend_below(figure, *panels.flat)
+    legend_below(figure, fontsize=9)
     return figure
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from platforms.plotting.charts import legend_below, panels
 from validation.nodes.plots import rows as of
-from validation.nodes.plots.axes import WITHIN, band, legend_below, percent_axis, size_axis, style
+from validation.nodes.plots.axes import WITHIN, band, percent_axis, size_axis, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,19 +21,17 @@ def delta_figure(rows: pd.DataFrame) -> Figure | None:
 
     None: there are no such models.
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     shown = rows[(rows["model"] == of.NNLS) & rows["delta"].notna()]
     if shown.empty:
         return None
     apps = list(dict.fromkeys(shown["app"]))
     columns = min(len(apps), _COLUMNS)
-    lines = -(-len(apps) // columns)
-    figure = Figure(figsize=(max(7.0, 3.4 * columns + 0.6), 1.1 + 3.0 * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, squeeze=False, sharey=True)
+    size_in = max(7.0, 3.4 * columns + 0.6), 1.1 + 3.0 * -(-len(apps) // columns)
+    within = f"\N{PLUS-MINUS SIGN}{100 * WITHIN:g} %"
+    title = f"{of.NNLS}: error of the estimated time of the choice (grey: {within})"
+    figure, places = panels(len(apps), columns, *size_in, title, sharey=True)
     looks = {noise: style(number) for number, noise in enumerate(of.noises(shown))}
-    for axes, app in zip(panels.flat, apps, strict=False):
+    for axes, app in zip(places, apps, strict=True):
         app_rows = shown[shown["app"] == app]
         x = of.sizes(app_rows)
         axes.axhspan(-WITHIN, WITHIN, color="0.9", zorder=0)
@@ -45,20 +44,16 @@ def delta_figure(rows: pd.DataFrame) -> Figure | None:
         size_axis(axes, x)
         axes.grid(False)
         axes.set_title(app, fontsize=10)
-    for axes in panels.flat[len(apps) :]:
-        axes.set_visible(False)
     deltas, note = shown["delta"].astype(float), ""
     if deltas.abs().max() > _HUGE:
-        panels[0, 0].set_yscale("symlog", linthresh=WITHIN)
+        places[0].set_yscale("symlog", linthresh=WITHIN)
         note = f"\n(linear to {100 * WITHIN:g} %)"
-    panels[0, 0].set_ylim(min(1.1 * deltas.min(), -1.5 * WITHIN), max(1.1 * deltas.max(), 1.5 * WITHIN))
-    percent_axis(panels[0, 0])
-    for axes in panels[:, 0]:
+    places[0].set_ylim(min(1.1 * deltas.min(), -1.5 * WITHIN), max(1.1 * deltas.max(), 1.5 * WITHIN))
+    percent_axis(places[0])
+    for axes in places[::columns]:
         axes.set_ylabel("\N{GREEK SMALL LETTER DELTA}: estimated time too long by" + note)
-    within = f"\N{PLUS-MINUS SIGN}{100 * WITHIN:g} %"
-    figure.suptitle(f"{of.NNLS}: error of the estimated time of the choice (grey: {within})", fontsize=11)
     figure.align_xlabels()
-    legend_below(figure, *panels.flat[: len(apps)])
+    legend_below(figure, fontsize=9)
     return figure
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.plotting.charts import legend_below, panels
 from validation.nodes.plots import rows as of
-from validation.nodes.plots.axes import band, epsilon_axis, legend_below, size_axis, style
+from validation.nodes.plots.axes import band, epsilon_axis, size_axis, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,19 +23,18 @@ def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
 
     None: all models are fitted to all sizes.
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     fewer = [name for name in of.models(rows) if of.largest(name) is not None]
     if not fewer:
         return None
     kinds = sorted({of.all_sizes(name) for name in fewer}, key=_place)
     noises = of.noises(rows[rows["model"].isin(fewer)])
-    figure = Figure(figsize=(max(6.0, 5.2 * len(kinds)), 1.0 + 3.6 * len(noises)), layout="constrained")
-    panels = figure.subplots(len(noises), len(kinds), squeeze=False, sharey="row")
+    size_in, columns = (max(6.0, 5.2 * len(kinds)), 1.0 + 3.6 * len(noises)), len(kinds)
+    title = f"{rows['app'].iloc[0]}: models made of fewer sizes"
+    figure, places = panels(columns * len(noises), columns, *size_in, title, sharey="row")
     measured = {largest for name in fewer if (largest := of.largest(name)) is not None}
     limits: list[int | None] = [*sorted(measured), None]
-    for row, noise in zip(panels, noises, strict=True):
+    for number, noise in enumerate(noises):
+        row = places[number * columns : (number + 1) * columns]
         shown = rows[rows["model"].isin([*kinds, *fewer]) & (rows["noise"] == noise)]
         for axes, kind in zip(row, kinds, strict=True):
             kind_rows = shown[shown["model"].map(of.all_sizes) == kind]
@@ -43,8 +43,7 @@ def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
             said = f"noise {100 * noise:g} %" if noise else ""
             axes.set_title(", ".join(filter(None, (kind, said, of.mean_text(kind_rows)))), fontsize=10)
         epsilon_axis(row[0], shown["epsilon"].to_numpy(float))
-    figure.suptitle(f"{rows['app'].iloc[0]}: models made of fewer sizes", fontsize=11)
-    legend_below(figure, *panels.flat)
+    legend_below(figure, fontsize=9)
     return figure
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.plotting.charts import legend_below, new_figure
 from predictor.npt.glitches import K
 from validation.nodes.plots import rows as of
-from validation.nodes.plots.axes import legend_below, logarithmic, signed_time_axis, size_axis, style
+from validation.nodes.plots.axes import logarithmic, signed_time_axis, size_axis, style
 from validation.nodes.plots.worst import METHODS, WorstChoice, worst_case
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     Returns:
         The figure of the measurements that ``worst_case`` selects, or None if there is no such case.
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     case = worst_case(rows, measurements)
     if case is None:
         return None
@@ -49,7 +47,7 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     beyond = bool(ends[1] > case.runs.size.max())
     known = case.left_out is not None
     columns = len(METHODS) + known
-    figure = Figure(figsize=(1 + 4.4 * columns, 5), layout="constrained")
+    figure = new_figure(1 + 4.4 * columns, 5, _title(str(rows["app"].iloc[0]), case, beyond))
     panels = [figure.add_subplot(1, columns, 1)] if known else []
     if known:
         _performance(panels[0], case)
@@ -68,8 +66,7 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
         axes.set_xlim(*_margins(grid))
         if beyond:
             axes.axvspan(case.runs.size.max(), _margins(grid)[1], color="0.94", zorder=0)
-    figure.suptitle(_title(str(rows["app"].iloc[0]), case, beyond), fontsize=11)
-    legend_below(figure, *panels)
+    legend_below(figure, fontsize=9)
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from platforms.files.writing import save_figure
+from platforms.plotting.charts import finish, new_figure, write_figures
 from validation.nodes.plots.axes import style
 
 if TYPE_CHECKING:
@@ -38,20 +38,15 @@ LOOKS = {
 
 def write_pitfalls(lines: Sequence[Line], folder: Path) -> list[Path]:
     """Write a figure for each number as a PNG file, and return their paths."""
-    written = []
-    for number in LOOKS:
-        written.append(folder / f"figure-{number}.png")
-        save_figure(pitfall_figure([line for line in lines if line.figure == number]), written[-1])
-    return written
+    by_number = {number: [line for line in lines if line.figure == number] for number in LOOKS}
+    figures = {f"figure-{number}": pitfall_figure(drawn) for number, drawn in by_number.items()}
+    return write_figures(figures, folder, ("png",))
 
 
 def pitfall_figure(lines: Sequence[Line]) -> Figure:
     """Plot the lines of one figure."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
     look = LOOKS[lines[0].figure]
-    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    figure = new_figure(7, 4.4)
     axes = figure.add_subplot()
     for number, line in enumerate(lines):
         axes.plot(line.x, [value / look.unit for value in line.y], label=line.label, **style(number))
@@ -61,10 +56,6 @@ def pitfall_figure(lines: Sequence[Line]) -> Figure:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
-    axes.set_xlabel(look.x)
-    axes.set_ylabel(look.y)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
-    axes.set_title(f"Figure {lines[0].figure}, simulated: {look.title}", fontsize=11)
-    axes.legend(fontsize=9, handlelength=3.5)
+    title = f"Figure {lines[0].figure}, simulated: {look.title}"
+    finish(axes, title, legend={"handlelength": 3.5}, xlabel=look.x, ylabel=look.y)
     return figure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import label_decades, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
@@ -21,7 +22,6 @@ BANDS_PCT = (5.0, 10.0)
 LIMITS_PCT = (5.0, 10.0, 20.0)
 _LEAST_PCT = 1e-3  # smaller errors are drawn here
 _MOST_MARKERS = 1500  # markers drawn as vector shapes; more become one image
-_SIZE = (5.4, 4.3)  # inches
 
 
 def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
@@ -48,9 +48,7 @@ def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     if app is None:
         _name_apps(axes, rows, x="simulated_s")
-    axes.set_xlabel(f"{truth_name(results['truth'])} time, s")
-    axes.set_ylabel("predicted time, s")
-    return _finished(figure, axes, log_x=True)
+    return _finished(figure, axes, f"{truth_name(results['truth'])} time, s", "predicted time, s", log="xy")
 
 
 def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
@@ -80,11 +78,9 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
     if app is None:
         axes.set_ylim(bottom=axes.get_ylim()[0] / 3)  # leaves space for the names
         _name_apps(axes, rows, x="share_pct")
-    axes.set_xlabel("computation, % of the simulated run")
-    axes.set_ylabel("|error|, %")
-    finished = _finished(figure, axes, log_x=False)
+    _finished(figure, axes, "computation, % of the simulated run", "|error|, %", log="y")
     _tell_floor(axes.yaxis)
-    return finished
+    return figure
 
 
 def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
@@ -104,23 +100,17 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
     for limit_pct in LIMITS_PCT:
         axes.axvline(limit_pct, color="#8a8a8a", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", ylim=(0, 103))
-    axes.set_xlabel("|error|, %, at most")
-    axes.set_ylabel("cases, %")
-    finished = _finished(figure, axes, log_x=True, log_y=False)
+    _finished(figure, axes, "|error|, %, at most", "cases, %", log="x")
     _tell_floor(axes.xaxis)
-    return finished
+    return figure
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
-    # Imported here because they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    # w_pad is in inches; with less, the label of the vertical axis is cut off.
-    layout = ConstrainedLayoutEngine(compress=True, w_pad=0.1) if square else ConstrainedLayoutEngine()
-    figure = Figure(figsize=_SIZE, layout=layout)
+    figure = new_figure(5.4, 4.3)
     axes = figure.add_subplot()
     if square:
+        # w_pad is in inches; with less, the label of the vertical axis is cut off.
+        figure.set_layout_engine("constrained", compress=True, w_pad=0.1)
         axes.set_box_aspect(1)
     return figure, axes
 
@@ -176,12 +166,10 @@ def _tell_floor(axis: Axis) -> None:
     axis.set_major_formatter(floor_told)
 
 
-def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) -> Figure:
-    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
-        if logarithmic:
-            label_decades(axis)
-    axes.grid(color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+def _finished(figure: Figure, axes: Axes, xlabel: str, ylabel: str, *, log: str) -> Figure:
+    for name in log:
+        label_decades(axes.xaxis if name == "x" else axes.yaxis)
+    finish(axes, xlabel=xlabel, ylabel=ylabel)
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure

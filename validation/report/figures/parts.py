@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from platforms.plotting.charts import legend_below, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,12 +46,8 @@ def parts_of(time_s: float, parts: Mapping[str, float]) -> dict[str, float]:
 
 def parts_figure(groups: Sequence[Group]) -> Figure:
     """Plot horizontal bars relative to the truth of their target; long bars are cut and labelled with their length."""
-    # Imported here because they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     count = sum(len(group.bars) for group in groups) + 0.8 * len(groups)
-    figure = Figure(figsize=(6.4, 1.1 + 0.235 * count), layout="constrained")
+    figure = new_figure(6.4, 1.1 + 0.235 * count)
     axes = figure.add_subplot()
     y, ticks, shown = 0.0, [], set()
     longest = max((bar.time_s / group.bars[0].time_s for group in groups for bar in group.bars), default=1.0)
@@ -72,10 +70,12 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     axes.set_xlim(0, limit * 1.28)
     axes.set_xlabel("time, relative to the truth of the same target")
     axes.spines[["top", "right"]].set_visible(False)
-    handles = [Patch(facecolor=_COLORS[name], hatch=_HATCHES[name], label=name, edgecolor="#404040", linewidth=0.5)
-               for name in _COLORS if name in shown]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
+    legend_below(figure, {name: _look(name) for name in _COLORS if name in shown})
     return figure
+
+
+def _look(name: str) -> dict[str, Any]:
+    return {"facecolor": _COLORS[name], "hatch": _HATCHES[name], "edgecolor": "#404040", "linewidth": 0.5}
 
 
 def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
@@ -87,10 +87,7 @@ def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[s
     for name, part_s in by_name.items():
         width = min(left + part_s / truth_s, limit) - left
         if width > 0:
-            axes.barh(
-                y, width, left=left, height=0.78, color=_COLORS[name], hatch=_HATCHES[name], edgecolor="#404040",
-                linewidth=0.5,
-            )  # fmt: skip
+            axes.barh(y, width, left=left, height=0.78, **_look(name))
             left += width
     cut = length > limit
     if cut:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.timelines.timeline import Activity, Timeline
+from platforms.plotting.charts import legend_below, new_figure
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +22,7 @@ LABELS = {
     Activity.MESSAGES: "messages and waiting for them",
     Activity.COLLECTIVES: "collectives",
 }
-_BINS = 720  # bins of the time axis
+BINS = 720  # bins of the time axis
 MOST_ROWS = 240  # rows of the image; with more ranks, neighbouring ranks share a row
 _PALE = 0.3  # opacity of neighbouring iterations
 _MOST_CLUSTERS = 12  # clusters that are named
@@ -36,14 +37,10 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
         timeline: The recorded iteration.
         clusters: The name of each rank's cluster.
     """
-    # Imported here because they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     ranks = timeline.nranks
     begin_s, end_s = timeline.span_s
     unit, scale = ("ms", 1e3) if end_s - begin_s < 1 else ("s", 1.0)
-    figure = Figure(figsize=(7.6, 1.25 + min(4.6, max(0.8, 0.115 * ranks))), layout="constrained")
+    figure = new_figure(7.6, 1.25 + min(4.6, max(0.8, 0.115 * ranks)))
     axes = figure.add_subplot()
     axes.imshow(
         _image(timeline), aspect="auto", interpolation="nearest", extent=(0, scale * (end_s - begin_s), ranks, 0),
@@ -53,29 +50,36 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
     rank_ticks(axes, ranks)
     name_clusters(axes, clusters)
     spent_s = timeline.spent_s.sum(axis=0)
-    handles = [Patch(color=COLORS[activity], label=LABELS[activity]) for activity in Activity if spent_s[activity] > 0]
-    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
+    legend_below(figure, {LABELS[kind]: {"facecolor": COLORS[kind]} for kind in Activity if spent_s[kind] > 0})
     return figure
 
 
 def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     """Return the image, an array of rows x bins x RGBA."""
+    begin_s, end_s = timeline.span_s
+    middles_s = begin_s + (np.arange(BINS) + 0.5) * (end_s - begin_s) / BINS
+    inside = (middles_s >= timeline.begin_s[:, None]) & (middles_s <= timeline.end_s[:, None])
+    return painted(timeline.shares(BINS), [COLORS[kind] for kind in Activity], np.where(inside, 1.0, _PALE))
+
+
+def painted(
+    shares: npt.NDArray[np.float64], colors: Sequence[str], opacity: npt.NDArray[np.float64] | float = 1.0
+) -> npt.NDArray[np.float64]:
+    """Return an image of at most MOST_ROWS rows x bins x RGBA, whose pixels are means over what happens in them.
+
+    Args:
+        shares: Share of each kind of activity in each bin: ranks x kinds x bins.
+        colors: A colour for each kind.
+        opacity: Opacity of the pixels, ranks x bins.
+    """
     # Imported here because it is slow to import.
     from matplotlib.colors import to_rgb
 
-    shares = timeline.shares(_BINS)
-    begin_s, end_s = timeline.span_s
-    middles_s = begin_s + (np.arange(_BINS) + 0.5) * (end_s - begin_s) / _BINS
-    inside = (middles_s >= timeline.begin_s[:, None]) & (middles_s <= timeline.end_s[:, None])
-    colors = np.array([to_rgb(COLORS[activity]) for activity in Activity])
     alpha = shares.sum(axis=1).clip(0, 1)
-    mixed = np.einsum("rab,ac->rbc", shares, colors) / np.maximum(alpha, 1e-12)[..., None]
-    image = np.concatenate([mixed.clip(0, 1), (alpha * np.where(inside, 1.0, _PALE))[..., None]], axis=2)
-    per_row = -(-timeline.nranks // MOST_ROWS)
-    if per_row == 1:
-        return image
-    starts = np.arange(0, timeline.nranks, per_row)
-    counts = np.diff(np.append(starts, timeline.nranks))
+    mixed = np.einsum("rab,ac->rbc", shares, np.array(list(map(to_rgb, colors)))) / np.maximum(alpha, 1e-12)[..., None]
+    image = np.concatenate([mixed.clip(0, 1), (alpha * opacity)[..., None]], axis=2)
+    starts = np.arange(0, len(image), -(-len(image) // MOST_ROWS))
+    counts = np.diff(np.append(starts, len(image)))
     means: npt.NDArray[np.float64] = np.add.reduceat(image, starts, axis=0) / counts[:, None, None]
     return means
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from apps.timelines.timeline import Activity
+from platforms.plotting.charts import legend_below, new_figure
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
-from validation.report.timelines.gantt import COLORS, MOST_ROWS, name_clusters, rank_ticks
+from validation.report.timelines.gantt import BINS, COLORS, name_clusters, painted, rank_ticks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from predictor.graph.timed import TimedGraph
 
-_BINS = 720  # of the time axis
 _PATH = "black"  # the page gives it the colour of its text
 # Computation and messages have the colours of the timelines of simulated runs; the grey shows on dark and on white.
 _COLORS = (COLORS[Activity.COMPUTATION], COLORS[Activity.MESSAGES], "#808080")
@@ -32,17 +32,13 @@ def graph_figure(timed: TimedGraph) -> Figure:
     Args:
         timed: The graph with its times; T_exec is not 0.
     """
-    # Imported here because they are slow to import.
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     ranks, end_s = len(timed.placement), timed.time_s
     unit, scale = ("ms", 1e3) if end_s < 1 else ("s", 1.0)
-    figure = Figure(figsize=(7.6, 1.35 + min(4.6, max(0.8, 0.115 * ranks))), layout="constrained")
+    figure = new_figure(7.6, 1.35 + min(4.6, max(0.8, 0.115 * ranks)))
     axes = figure.add_subplot()
-    axes.imshow(_image(timed), aspect="auto", interpolation="nearest", extent=(0, scale * end_s, ranks, 0))
-    at_s = (np.arange(_BINS) + 0.5) * end_s / _BINS
+    image = painted(_shares(timed) * np.array(_ALPHA)[None, :, None], _COLORS)
+    axes.imshow(image, aspect="auto", interpolation="nearest", extent=(0, scale * end_s, ranks, 0))
+    at_s = (np.arange(BINS) + 0.5) * end_s / BINS
     axes.plot(scale * at_s, _path_rows(timed, at_s) + 0.5, color=_PATH, linewidth=1.6, solid_capstyle="round")
     axes.set_xlim(0, scale * end_s)
     axes.set_ylim(ranks, 0)
@@ -50,40 +46,21 @@ def graph_figure(timed: TimedGraph) -> Figure:
     axes.set_ylabel("rank")
     rank_ticks(axes, ranks)
     name_clusters(axes, timed.clusters)
-    handles: list[Patch | Line2D] = [
-        Patch(color=color, alpha=alpha, label=label)
+    keys: dict[str, dict[str, Any]] = {
+        label: {"facecolor": color, "alpha": alpha}
         for color, alpha, label in zip(_COLORS, _ALPHA, _LABELS, strict=True)
-    ]
-    handles.append(Line2D([], [], color=_PATH, linewidth=1.6, label="critical path"))
-    figure.legend(handles=handles, loc="outside upper left", ncols=2, fontsize=8.5, frameon=False)
+    }
+    legend_below(figure, {**keys, "critical path": {"color": _PATH, "linewidth": 1.6}})
     return figure
-
-
-def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
-    """Return the image, an array of rows x bins x RGBA."""
-    # Imported here because it is slow to import.
-    from matplotlib.colors import to_rgb
-
-    shares = _shares(timed)
-    weights = shares * np.array(_ALPHA)[None, :, None]
-    colors = np.array([to_rgb(color) for color in _COLORS])
-    alpha = weights.sum(axis=1).clip(0, 1)
-    mixed = np.einsum("rab,ac->rbc", weights, colors) / np.maximum(alpha, 1e-12)[..., None]
-    image = np.concatenate([mixed.clip(0, 1), alpha[..., None]], axis=2)
-    per_row = -(-len(image) // MOST_ROWS)
-    starts = np.arange(0, len(image), per_row)
-    counts = np.diff(np.append(starts, len(image)))
-    means: npt.NDArray[np.float64] = np.add.reduceat(image, starts, axis=0) / counts[:, None, None]
-    return means
 
 
 def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
     """Return the share of computing, of messages and of waiting in each bin: ranks x 3 x bins."""
     dates, ranks = timed.dates, len(timed.placement)
-    first, edges_s = dates.program.first, np.linspace(0, timed.time_s, _BINS + 1)
+    first, edges_s = dates.program.first, np.linspace(0, timed.time_s, BINS + 1)
     computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
     late_s = np.where(computing, 0.0, dates.late_s)
-    spent_s = np.zeros((ranks, 3, _BINS))
+    spent_s = np.zeros((ranks, 3, BINS))
     for rank in range(ranks):
         steps = slice(first[rank], first[rank + 1])
         begin_s, end_s, turn_s = dates.begin_s[steps], dates.end_s[steps], (dates.begin_s + late_s)[steps]
@@ -96,7 +73,7 @@ def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
         for kind in range(3):
             until_s = np.append(0.0, np.cumsum(np.where(what == kind, lasts_s, 0.0)))
             spent_s[rank, kind] = np.diff(np.interp(edges_s, clock_s, until_s))
-    shares: npt.NDArray[np.float64] = spent_s * _BINS / timed.time_s
+    shares: npt.NDArray[np.float64] = spent_s * BINS / timed.time_s
     return shares
 
 

@@ -1,8 +1,9 @@
-"""Placement of labels of points without overlaps."""
+"""Pareto fronts: points, the steps that join those on the front, and labels without overlaps."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,40 @@ _DIRECTIONS = np.deg2rad([30, -30, 150, -150, 90, -90, 0, 180, 60, -60, 120, -12
 _MARKER_PT = 5  # half width of a marker
 _GAP_PT = 1  # around a label
 _FARTHER = 1e-3  # penalty per point of distance, in units of the label's area
+_FRONT, _REST, _LINE = "#0072B2", "#D55E00", "0.35"  # colours of Okabe and Ito for colour-blind readers
+
+
+def draw_front(axes: Axes, points: Sequence[tuple[float, float, bool, str]], nothing: str) -> None:
+    """Draw points as (x, y, on the front, name): filled circles on the front, hollow squares elsewhere.
+
+    Args:
+        axes: Where to draw; ``place_labels`` then moves the names apart.
+        points: The points; those without a name get no label.
+        nothing: What is never below and left of the front, for the legend.
+    """
+    front = sorted((x, -y) for x, y, on_front, _ in points if on_front)
+    steps = [(x, -y) for x, y in front]
+    corners = [*steps[:1], *(point for a, b in pairwise(steps) for point in ((b[0], a[1]), b))]
+    drawn: tuple[tuple[list[tuple[float, float]], str, dict[str, Any]], ...] = (
+        (corners, ":", {"linewidth": 1, "zorder": 1, "label": f"{nothing} is below and left of this line"}),
+        (steps, "o", {"markersize": 7, "zorder": 3, "label": "on the Pareto front"}),
+    )
+    for values, style, look in drawn:
+        axes.plot([x for x, _ in values], [y for _, y in values], style, color=_FRONT, **look)
+    rest = [(x, y) for x, y, on_front, _ in points if not on_front]
+    if rest:
+        axes.plot(
+            [x for x, _ in rest], [y for _, y in rest], "s", markerfacecolor="none", markeredgecolor=_REST,
+            markeredgewidth=1.3, markersize=6, label="dominated",
+        )  # fmt: skip
+    for x, y, _, name in points:
+        if name:
+            label = axes.annotate(
+                name, (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, parse_math=False,
+                arrowprops={"arrowstyle": "-", "color": _LINE, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 4},
+            )  # fmt: skip
+            label.set_in_layout(False)
+    axes.margins(0.16, 0.12)
 
 
 def place_labels(axes: Axes, markers: Sequence[tuple[float, float]] = ()) -> None:

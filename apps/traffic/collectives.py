@@ -1,20 +1,51 @@
-"""The sends and receives of which the MPI library makes each collective.
+"""The messages of which the MPI library makes each collective, and the choice among its algorithms.
 
 The algorithms are those of SMPI's selector ``default`` (SimGrid's manual, "Simulating MPI applications", collectives).
-A step is a list of operations that begin together and are then all waited for.
+``steps`` has them for one rank, in lists of operations that begin together and are then all waited for; ``stages`` has
+those of common collectives for all ranks at once, as arrays.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from apps.recording.events import Op, Reduction
-from apps.traffic.algorithms import all_to_all_algorithm
 from platforms.errors import UserError
 
 SELECTOR = "default"  # the value of smpi/coll-selector that this module represents
 _COLOR_AND_KEY_BYTES, _GROUP_BYTES, _NUMBER_BYTES = 8, 8, 4  # two ints, a pointer, an int
+
+# The algorithms of an all-to-all that are not "linear", by ranks (below) and bytes of a block (from, below): what
+# SMPI's selector ``ompi`` takes, the decisions of Open MPI 4's module "tuned" as SimGrid 3.26 to 4.1 has them.
+_ALL_TO_ALL: tuple[tuple[float, Mapping[str, tuple[tuple[float, float], ...]]], ...] = (
+    (3, {"pairwise": ((0, 2), (4, 16), (64, 256), (4096, 32768), (1048576, math.inf))}),
+    (8, {"pairwise": ((524288, 1048576),)}),
+    (16, {}),
+    (32, {"bruck": ((4, 512),)}),
+    (64, {"bruck": ((0, 512),)}),
+    (256, {"bruck": ((0, 1024),), "pairwise": ((262144, math.inf),)}),
+    (512, {"bruck": ((0, 1024),), "pairwise": ((32768, math.inf),)}),
+    (1024, {"bruck": ((0, 512),), "pairwise": ((262144, math.inf),)}),
+    (2048, {"bruck": ((0, 512),)}),
+    (4096, {"bruck": ((0, 1024),)}),
+    (math.inf, {"bruck": ((0, 2048),)}),
+)
+
+
+def all_to_all_algorithm(ranks: int, size_bytes: float) -> str:
+    """Return what SMPI takes for blocks of this size: "linear" (all at once), "bruck" or "pairwise".
+
+    SMPI has no pairwise exchange for numbers of ranks that are not a power of two, and aborts where it would take it.
+    """
+    rules = next(rules for below, rules in _ALL_TO_ALL if below > ranks)
+    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
+    return chosen[0] if chosen else "linear"
 
 
 @dataclass(frozen=True)
@@ -223,4 +254,63 @@ _ALGORITHMS = {
     Op.EXSCAN: _scan,
     Op.SPLIT: _split,
     Op.CREATE: _create,
+}
+
+
+class Stage(NamedTuple):
+    """Messages of one size that begin together; each rank waits for its own before it goes on."""
+
+    source: npt.NDArray[np.int64]
+    destination: npt.NDArray[np.int64]
+    size_bytes: int
+    at_once: bool = False  # a rank begins several sends
+
+
+def stages(op: Op, ranks: int, root: int, size_bytes: int) -> list[Stage]:
+    """Return the messages of a collective of STAGED, which equal those of ``steps`` for each rank.
+
+    Args:
+        op: The operation.
+        ranks: Number of ranks of the communicator.
+        root: The root; -1: the operation has none.
+        size_bytes: As in ``Op``.
+    """
+    return list(STAGED[op](ranks, root, size_bytes)) if ranks > 1 else []
+
+
+def _staged_to_root(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    others = np.flatnonzero(np.arange(ranks) != root)
+    yield Stage(others, np.full(ranks - 1, root), size_bytes)
+
+
+def _staged_broadcast(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    place, reach = np.arange(ranks), 1 << (ranks - 1).bit_length() - 1
+    while reach:
+        senders = place[(place % (2 * reach) == 0) & (place + reach < ranks)]
+        yield Stage((senders + root) % ranks, (senders + reach + root) % ranks, size_bytes)
+        reach //= 2
+
+
+def _staged_barrier(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    yield from _staged_to_root(ranks, 0, 0)
+    others = np.arange(1, ranks)
+    yield Stage(0 * others, others, 0, at_once=True)
+
+
+def _staged_all_reduce(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    yield from _staged_to_root(ranks, 0, size_bytes)
+    yield from _staged_broadcast(ranks, 0, size_bytes)
+
+
+def _staged_create(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    yield from _staged_broadcast(ranks, 0, _NUMBER_BYTES)
+
+
+STAGED: Mapping[Op, Callable[[int, int, int], Iterator[Stage]]] = {
+    Op.BARRIER: _staged_barrier,
+    Op.BCAST: _staged_broadcast,
+    Op.REDUCE: _staged_to_root,
+    Op.ALLREDUCE: _staged_all_reduce,
+    Op.GATHER: _staged_to_root,
+    Op.CREATE: _staged_create,
 }
