@@ -2,7 +2,7 @@
 
 Volunteers are available and absent by turns, for drawn times or by a trace.  The file says what a unit does when its
 volunteer leaves, and when the master hands it out again.  Each draw is followed event by event; the expected time has
-an interval (docs/blocks/applications.md).
+an interval (docs/planning/shared.md).
 """
 
 from __future__ import annotations
