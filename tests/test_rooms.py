@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from platforms.simgrid.compiling import compile_once
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 ROOMS = sorted(path.parent for package in PACKAGES for path in (ROOT / package).glob("*/__init__.py"))
@@ -20,6 +22,7 @@ HARNESS = ROOT / "apps" / "kernels" / "harness"
 COMMON = ROOT / "apps" / "common"
 RECORDER = ROOT / "apps" / "recording" / "recorder"
 NATIVE = sorted((ROOT / "predictor").glob("*/native"))  # C files of a room of the predictor
+HEADERS = sorted(path for package in ("apps", "predictor") for path in (ROOT / package).rglob("*.h"))
 MOST_OTHER_FILES = 6  # of a package, beside its rooms and commands
 
 
@@ -123,27 +126,21 @@ def test_imports_go_one_way():
 
 
 @functools.cache
-def symbols(source, folder):
+def symbols(source):
     """Compile a C file to an object; return the names that it defines for other files, and those that it lacks."""
-    target = folder / ("-".join(source.relative_to(ROOT).parts) + ".o")
-    command = ["smpicc", "-c", "-std=gnu11", "-fPIC", str(source), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    target = compile_once(
+        f"{source.stem}-object", [source], compiler=["smpicc"], flags=["-c", "-std=gnu11", "-fPIC"], headers=HEADERS
+    )
     listed = subprocess.run(["nm", "-g", "-P", str(target)], capture_output=True, text=True, check=True).stdout
     pairs = [line.split()[:2] for line in listed.splitlines()]
     lacks = {name for name, kind in pairs if kind in "Uvw"}
     return {name for name, _ in pairs} - lacks, lacks
 
 
-@pytest.fixture(scope="session")
-def objects(tmp_path_factory):
-    return tmp_path_factory.mktemp("objects")
-
-
-def circle_among(sources, objects):
+def circle_among(sources):
     """Return C files that use each other in a circle, each a function or variable of the next, or None."""
-    home = {name: source for source in sources for name in symbols(source, objects)[0]}
-    uses = {source: {home[name] for name in symbols(source, objects)[1] if name in home} for source in sources}
+    home = {name: source for source in sources for name in symbols(source)[0]}
+    uses = {source: {home[name] for name in symbols(source)[1] if name in home} for source in sources}
     try:
         graphlib.TopologicalSorter(uses).prepare()
     except graphlib.CycleError as err:
@@ -152,18 +149,18 @@ def circle_among(sources, objects):
 
 
 @pytest.mark.parametrize("folder", [COMMON, HARNESS, RECORDER, *KERNELS, *NATIVE], ids=room_name)
-def test_no_c_files_use_each_other_in_a_circle(folder, objects):
+def test_no_c_files_use_each_other_in_a_circle(folder):
     alone = {COMMON: [], **{native: [] for native in NATIVE}}
     below = {**alone, RECORDER: [COMMON], HARNESS: [COMMON]}.get(folder, [HARNESS, COMMON])
     sources = [source for part in (folder, *below) for source in sorted(part.glob("*.c"))]
-    assert circle_among(sources, objects) is None
+    assert circle_among(sources) is None
 
 
-def test_a_circle_of_c_files_would_be_found(tmp_path, objects, monkeypatch):
+def test_a_circle_of_c_files_would_be_found(tmp_path, monkeypatch):
     (tmp_path / "a.c").write_text("int b(void);\nint a(void) { return b(); }\n")
     (tmp_path / "b.c").write_text("int a(void);\nint b(void) { return a(); }\n")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    assert circle_among([tmp_path / "a.c", tmp_path / "b.c"], objects) is not None
+    assert circle_among([tmp_path / "a.c", tmp_path / "b.c"]) is not None
 
 
 def late_imports(source):

@@ -68,7 +68,7 @@ class ProgramOptions(ProblemOptions):
         "an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or an executable built by "
         "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); an executable of this computer's own MPI, or a "
         "script with mpi4py, which is recorded under mpirun (docs/programs/native.md); or a program in Python "
-        "(docs/programs/s4u.md)",
+        "(docs/programs/native.md)",
     )
     program_args: str | None = option(
         None,

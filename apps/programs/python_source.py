@@ -39,7 +39,7 @@ def check_program(path: Path) -> None:
         KernelError: The file is not Python, or has no function ``main`` of one argument.
     """
     tree = _parsed(path)
-    remedy = "Define main(rank), as docs/programs/s4u.md says, or import mpi4py (docs/programs/native.md)"
+    remedy = "Define main(rank), as docs/programs/native.md says, or import mpi4py (docs/programs/native.md)"
     if "main" not in _defined(tree):
         raise KernelError(str(path), "it has no function main, and does not import mpi4py", remedy)
     for statement in tree.body:

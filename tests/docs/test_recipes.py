@@ -1,4 +1,4 @@
-"""Test docs/recipes: each recipe works in a copy of the repository; and the names on the way of a command exist."""
+"""Test docs/recipes: each patch works in a copy of the repository; and the names on the page of architecture exist."""
 
 import os
 import re
@@ -13,45 +13,41 @@ import pytest
 from markdown_pages import DOCS, ROOT, tokens
 
 FOLDER = DOCS / "recipes"
-WAY = DOCS / "way-of-a-command.md"
+PAGE = FOLDER / "index.md"
 ARCHITECTURE = DOCS / "architecture.md"
 MOST_LINES = 80
-PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section", "command")
-QUICK = ("kernel", "predictor", "command")  # the pages most used; the others take as long again
+RECIPES = ("kernel", "predictor", "network", "engine", "evidence", "report-section", "command")
+QUICK = ("kernel", "predictor", "command")  # the recipes most used; the others take as long again
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-FILE_LANGUAGES = {"c", "markdown", "python", "toml"}
 
 
 @dataclass
 class Recipe:
-    """The parts of a recipe, each in the order of the page."""
+    """A patch, and what the section that links to it runs and shows."""
 
-    files: dict[str, str] = field(default_factory=dict)  # new files: their texts by path
-    diffs: list[str] = field(default_factory=list)
+    patch: Path
     commands: list[str] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)  # lines of the output; "..." is any text
 
+    @property
+    def new_files(self) -> list[str]:
+        return re.findall(r"^--- /dev/null\n\+\+\+ b/(.+)$", self.patch.read_text(), re.MULTILINE)
 
-def recipe_of(page):
-    """Return the recipe of a page."""
-    found, before = Recipe(), ""
-    for token in tokens(FOLDER / f"{page}.md"):
-        if token.type == "inline":
-            before = token.content
-        elif token.type == "fence":
-            add_block(found, token.info.strip(), token.content, before)
-            before = ""
+
+def recipe_of(name):
+    """Return the recipe whose section of the page links to the patch."""
+    found, inside = Recipe(FOLDER / f"{name}.patch"), False
+    for token in tokens(PAGE):
+        if token.type == "heading_open":
+            inside = False
+        elif token.type == "inline":
+            inside = inside or f"]({name}.patch)" in token.content
+        elif token.type == "fence" and inside:
+            if token.info == "sh":
+                found.commands.append(token.content)
+            else:
+                found.printed += token.content.splitlines()
     return found
-
-
-def add_block(recipe, language, text, before):
-    """Add a code block to the recipe; ``before`` is the paragraph directly before it, or empty."""
-    if language in FILE_LANGUAGES:
-        (path,) = re.fullmatch(r"`([\w./]+)`:", before).groups()
-        recipe.files[path] = text
-    else:
-        parts = {"diff": recipe.diffs, "sh": recipe.commands, "text": recipe.printed}[language]
-        parts += text.splitlines() if language == "text" else [text]
 
 
 @pytest.fixture
@@ -78,21 +74,10 @@ def shell(copy, script):
     return done.stdout
 
 
-def apply(recipe, copy):
-    """Write the recipe's new files and change others as its diffs say."""
-    for path, text in recipe.files.items():
-        assert not (copy / path).exists()
-        (copy / path).parent.mkdir(parents=True, exist_ok=True)
-        (copy / path).write_text(text)
-    for text in recipe.diffs:
-        done = subprocess.run(["git", "apply", "-"], cwd=copy, input=text, text=True, capture_output=True)
-        assert done.returncode == 0, done.stderr
-
-
-def test_every_function_and_file_on_the_way_of_a_command_exists():
-    section = WAY.read_text().partition("## From the command")[2].partition("\n## ")[0]
+def test_every_function_and_file_that_a_command_passes_exists():
+    section = ARCHITECTURE.read_text().partition("## From the command")[2].partition("\n### ")[0]
     names = set(re.findall(r"`((?:platforms|apps|predictor|validation)[./][\w./]+)`", section))
-    assert len(names) > 40
+    assert len(names) > 35
     for name in sorted(names):
         if "/" in name:
             assert (ROOT / name).is_file(), name
@@ -100,7 +85,7 @@ def test_every_function_and_file_on_the_way_of_a_command_exists():
             resolve_name(name)
 
 
-def test_the_architecture_is_told_on_a_page_whose_files_exist():
+def test_the_architecture_fits_on_a_page_whose_files_exist():
     text = ARCHITECTURE.read_text()
     assert len(text.splitlines()) <= MOST_LINES
     named = re.findall(r"`((?:platforms|apps|predictor|validation|tests)/[\w./]+)`", text)
@@ -109,23 +94,21 @@ def test_the_architecture_is_told_on_a_page_whose_files_exist():
         assert (ROOT / name).exists(), name
 
 
-def test_every_recipe_is_in_the_list():
-    listed = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\)", (FOLDER / "index.md").read_text(), re.MULTILINE)
-    assert tuple(listed) == PAGES
-    assert {path.stem for path in FOLDER.glob("*.md")} == {*PAGES, "index"}
+def test_every_recipe_has_its_patch_and_section():
+    assert {path.stem for path in FOLDER.iterdir()} == {*RECIPES, "index"}
+    assert all(recipe_of(name).commands and recipe_of(name).printed for name in RECIPES)
 
 
 @pytest.mark.parametrize(
-    "page", [page if page in QUICK else pytest.param(page, marks=pytest.mark.slow) for page in PAGES]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RECIPES]
 )
-def test_a_recipe_works(page, copy):
+def test_a_recipe_works(name, copy):
     """Its commands succeed and print what it says, and its files are in the style of the project."""
-    recipe = recipe_of(page)
-    apply(recipe, copy)
+    recipe = recipe_of(name)
+    shell(copy, f"git apply {recipe.patch}")
     output = "".join(shell(copy, commands) for commands in recipe.commands)
-    assert recipe.commands and recipe.printed
     for line in recipe.printed:
         pattern = ".*".join(re.escape(part) for part in line.split("..."))
         assert re.search(rf"^{pattern}", output, re.MULTILINE), f"{line!r} is not in\n{output}"
-    python = [path for path in recipe.files if path.endswith(".py")]
-    shell(copy, f"lint-imports --no-cache && ruff check {' '.join(python)} && ruff format --check {' '.join(python)}")
+    python = " ".join(file for file in recipe.new_files if file.endswith(".py"))
+    shell(copy, f"lint-imports --no-cache && ruff check {python} && ruff format --check {python}")

@@ -51,16 +51,19 @@ def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeyp
         assert steady(said.out) == steady(output)
 
 
-@pytest.mark.parametrize(
-    ("page", "kind", "file"),
-    [
-        ("own-predictor", "python", "predictors/hcf_traffic.py"),
-        ("campaigns", "toml", "first-campaign.toml"),
-    ],
-)
-def test_files_on_the_pages_are_the_examples(page, kind, file):
-    shown, *_ = re.findall(rf"```{kind}\n(.*?)```", PAGES[page].read_text(), re.DOTALL)
-    assert shown == (ROOT / "examples" / file).read_text()
+def test_the_campaign_on_the_page_is_the_example():
+    shown, *_ = re.findall(r"```toml\n(.*?)```", PAGES["campaigns"].read_text(), re.DOTALL)
+    assert shown == (ROOT / "examples" / "first-campaign.toml").read_text()
+
+
+def test_the_predictor_on_the_page_is_that_of_the_example():
+    (shown,) = re.findall(r"```python\n(.*?)```", PAGES["own-predictor"].read_text(), re.DOTALL)
+    example = (ROOT / "examples" / "predictors" / "hcf_traffic.py").read_text().splitlines()
+    rest = (line.strip() for line in example)
+    left_out = [
+        line for line in shown.splitlines() if line.strip() not in rest
+    ]  # ``in`` goes on from the last line found
+    assert left_out == []
 
 
 def test_the_entry_point_on_the_page_is_the_group_that_is_read():

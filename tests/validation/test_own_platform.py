@@ -11,7 +11,7 @@ from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "platforms" / "own-platform.md").read_text()
-SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+SHOWN = re.findall(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def words_of(command):
@@ -23,12 +23,6 @@ def words_of(command):
 def runs():
     shown = [(words_of(command), output) for command, output in SHOWN]
     return [(words, output) for words, output in shown if words[0] == "run"]
-
-
-def test_the_files_on_the_page_are_the_examples():
-    for kind, name in (("xml", "campus.xml"), ("cpp", "line.cpp")):
-        (shown,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
-        assert shown == (ROOT / "examples" / "platforms" / name).read_text()
 
 
 def test_files_it_links_to_exist():

@@ -1,6 +1,6 @@
 """Predict how much a change of a program changes its run time, at a size that this computer cannot run.
 
-The prediction is compared with one that was kept before the change (docs/programs/continuous-integration.md).
+The prediction is compared with one that was kept before the change (docs/planning/scaling.md).
 """
 
 from __future__ import annotations

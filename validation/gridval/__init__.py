@@ -1,4 +1,4 @@
-"""The project as a Python module: ``import gridval`` (docs/gridval.md).
+"""The project as a Python module: ``import gridval`` (docs/commands.md).
 
 Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``connect``, ``Results``, ``BlockResults``, ``Answer``,
 ``Picture``, ``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.

@@ -2,7 +2,7 @@
 
 Volunteers are available and absent by turns, for drawn times or by a trace.  The file says what a unit does when its
 volunteer leaves, and when the master hands it out again.  Each draw is followed event by event; the expected time has
-an interval (docs/blocks/applications.md).
+an interval (docs/planning/shared.md).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.request import argument, option
 from platforms.errors import UserError
+from platforms.terminal.progress import Progress
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, interval_text, percent, significant
 
@@ -42,6 +43,7 @@ class Expectation:
 
     project: Project
     outcomes: tuple[Outcome, ...]
+    interrupted: bool = False  # there are fewer draws than were asked for
 
     @property
     def time_s(self) -> float:
@@ -77,7 +79,7 @@ class Expectation:
 
 
 def expectation(request: VolunteersRequest) -> Expectation:
-    """Return the expectation that a request asks for."""
+    """Return the expectation that a request asks for, over the draws that were made if it is interrupted."""
     # Imported here for a quick help.
     from predictor.blocks.volunteers.handing_out import outcome
     from predictor.blocks.volunteers.project import read_project
@@ -87,12 +89,24 @@ def expectation(request: VolunteersRequest) -> Expectation:
             raise UserError(f"--{name} {value}", "out of its range", f"Give {least} to {most}")
     project = read_project(request.project)
     draws = request.draws if project.random else 1
-    return Expectation(project, tuple(outcome(project, project.periods(request.seed, draw)) for draw in range(draws)))
+    outcomes: list[Outcome] = []
+    progress = Progress()
+    try:
+        for draw in range(draws):
+            outcomes.append(outcome(project, project.periods(request.seed, draw)))
+            progress("draw", len(outcomes), draws)
+    except KeyboardInterrupt:
+        if not outcomes:
+            raise
+    finally:
+        progress.close()
+    return Expectation(project, tuple(outcomes), len(outcomes) < draws)
 
 
 def _answer(request: VolunteersRequest) -> Reply:
     found = expectation(request)
-    return Reply(found, lambda: "\n".join(folded_lines(_lines(found))), lambda: _to_json(found))
+    status = 130 if found.interrupted else 0
+    return Reply(found, lambda: "\n".join(folded_lines(_lines(found))), lambda: _to_json(found), status)
 
 
 def _lines(found: Expectation) -> Sequence[str]:

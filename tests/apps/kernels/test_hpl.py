@@ -19,6 +19,7 @@ from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
+from platforms.simgrid.compiling import compile_once
 
 # N, ranks, rows of the grid, nb, broadcast: sizes that are not multiples of nb, more ranks than panels, various grids.
 CASES = [
@@ -151,12 +152,15 @@ def test_the_residual_shows_an_error_in_the_arithmetic(sized, tmp_path, grid_row
     assert source.count(text) == 1
     (copy / file).write_text(source.replace(text, error))
     sources = [*copy.glob("*.c"), *(copy.parent / "harness").glob("*.c"), *(tmp_path / "common").glob("*.c")]
-    subprocess.run(["smpicc", "-std=gnu11", *sources, "-lm", "-o", tmp_path / "faulty"], check=True)
+    faulty = compile_once(
+        "faulty-hpl", sorted(sources), compiler=["smpicc"], flags=["-std=gnu11"], libraries=["-lm"],
+        headers=sorted(tmp_path.rglob("*.h")),
+    )  # fmt: skip
 
     record = sized("hpl", 200, 3, mode="verify", grid_rows=grid_rows, nb=16)
     (tmp_path / "HOSTS").write_text("".join(f"{host}\n" for host in record.host))
     right = next(word for word in record.command if Path(word).name.startswith("hpl"))
-    command = [str(tmp_path / "faulty") if word == right else word for word in record.command]
+    command = [str(faulty) if word == right else word for word in record.command]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     said = done.stdout.splitlines()[-1]
     assert '"verified": false' in said

@@ -137,6 +137,22 @@ def test_the_example_takes_longer_than_if_all_volunteers_had_work(capsys):
     assert json.loads(capsys.readouterr().out)["time_s"] != found.time_s
 
 
+def test_an_interrupted_command_shows_the_draws_that_it_has(monkeypatch, capsys):
+    whole, times = outcome, []
+
+    def third_is_interrupted(*given):
+        if len(times) == 2:
+            raise KeyboardInterrupt
+        found = whole(*given)
+        times.append(found.time_s)
+        return found
+
+    monkeypatch.setattr("predictor.blocks.volunteers.handing_out.outcome", third_is_interrupted)
+    assert command.main([EXAMPLE, "--json"]) == 130
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["draws"], shown["time_s"]) == (2, pytest.approx(statistics.fmean(times)))
+
+
 HEAD = "[work]\nunits = 5\noperations = 4\n"
 GROUP = "[volunteers.a]\nspeed_flops = 1\n"
 CONSTANT = '{ kind = "constant", mean_s = 10 }'

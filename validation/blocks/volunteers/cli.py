@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command, Reply
 from platforms.command.request import option
+from platforms.terminal.progress import Progress
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from predictor.blocks.volunteers.cli import VolunteersRequest, expectation
@@ -32,8 +33,20 @@ def _answer(request: VolunteersComparisonRequest) -> Reply:
     from validation.blocks.volunteers.simulated import simulated
 
     found = expectation(request)
-    draws = [simulated(found.project, request.seed, draw, done) for draw, done in enumerate(found.outcomes)]
-    return Reply(draws, lambda: _text(draws), lambda: [{**asdict(draw), "error": draw.error} for draw in draws])
+    draws: list[SimulatedDraw] = []
+    status = 130 if found.interrupted else 0
+    progress = Progress()
+    try:
+        for draw, expected in enumerate(found.outcomes):
+            draws.append(simulated(found.project, request.seed, draw, expected))
+            progress("draw simulated", len(draws), len(found.outcomes))
+    except KeyboardInterrupt:
+        if not draws:
+            raise
+        status = 130
+    finally:
+        progress.close()
+    return Reply(draws, lambda: _text(draws), lambda: [{**asdict(draw), "error": draw.error} for draw in draws], status)
 
 
 def _text(draws: Sequence[SimulatedDraw]) -> str:
