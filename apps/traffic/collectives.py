@@ -284,9 +284,9 @@ def _staged_to_root(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
 
 
 def _staged_broadcast(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    place, reach = np.arange(ranks), 1 << (ranks - 1).bit_length() - 1
+    reach = 1 << (ranks - 1).bit_length() - 1
     while reach:
-        senders = place[(place % (2 * reach) == 0) & (place + reach < ranks)]
+        senders = np.arange(0, ranks - reach, 2 * reach)
         yield Stage((senders + root) % ranks, (senders + reach + root) % ranks, size_bytes)
         reach //= 2
 
