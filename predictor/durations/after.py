@@ -38,4 +38,4 @@ def sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         said = "more than half of it" if not more else "simulating is faster"
         if 0 < more < len(long):
             said += f" in {more} of them"
-        yield f"The evidence of {name} took {took} s{where}, simulating the run {instead} s: {said}."
+        yield f"the evidence of {name} took {took} s{where}, simulating the run {instead} s: {said}"

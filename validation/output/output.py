@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from predictor.answers.answers import Answer
     from validation.comparison.compare import Result, Witness
 
+_DURATIONS = "predictor.durations.after:sentences"  # an add-on
 _LEAGUE = "validation.ranking.output"  # an add-on
 LEAGUE_FROM = 4  # predictors; the three of HCF are variants of one model and make no league
 
@@ -120,6 +121,8 @@ class Output(SeriesOutput):
         finally:
             if self.rows or self.as_json:
                 print(shown, flush=True)
+        if finished and is_there(_DURATIONS):
+            self.cautions.say(*provided(_DURATIONS)(self.rows))
         if finished and self._fail_above is not None:
             said = too_wrong(summary, self._fail_above)
             self._too_wrong = said is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from platforms.addons import is_there, provided
 from platforms.terminal.quantities import percent, range_text, significant
 from platforms.wording import number_of
 from predictor.answers.regime import TOLERATED_PCT
@@ -15,7 +14,6 @@ from validation.comparison.rows import CASE, Row, column, distinct, known, rows_
 from validation.presentation.notes import listed
 from validation.presentation.tables import truth_name
 
-_DURATIONS = "predictor.durations.after:sentences"  # an add-on
 _SAME = 0.01  # relative difference up to which communication grows in proportion to the nodes
 
 
@@ -36,7 +34,7 @@ def closing_sentences(results: Sequence[Row]) -> list[str]:
     for part in together.values():
         apps = f" on {listed(distinct(part, 'app'))}" if len(together) > 1 else ""
         said += [*_closest(part, apps), *_farthest(part, apps)]
-    return [*said, *_costly(rivals), *(provided(_DURATIONS)(rivals) if is_there(_DURATIONS) else ())]
+    return [*said, *_costly(rivals)]
 
 
 def _closest(part: Sequence[Row], apps: str) -> Iterator[str]:

@@ -72,7 +72,7 @@ def row(predictor, evidence_s, run_s, truth="simulation"):
 def test_both_times_are_said_where_the_evidence_took_more_than_half():
     rows = [row("structural", 0.2, 0.1), row("structural", 0.2, 0.3), row("structural", 0.2, 0.5), row("hcf", 9.0, 0.1)]
     assert list(sentences(rows)) == [
-        "The evidence of structural took 0.20 s in 2 of 3 cases, simulating the run 0.10 to 0.30 s: simulating is "
-        "faster in 1 of them."
+        "the evidence of structural took 0.20 s in 2 of 3 cases, simulating the run 0.10 to 0.30 s: simulating is "
+        "faster in 1 of them"
     ]
     assert list(sentences([row("structural", 0.2, 0.4), row("dpgraph", 2.0, 0.1, "measurement")])) == []
