@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Recording:
     # Call paths: return addresses in the program's file, innermost first.
     paths: tuple[tuple[int, ...], ...] = ()
 
-    @property
+    @cached_property
     def computes(self) -> bool:
         """True if any rank computes or sleeps; reading the clock is neither."""
         return any(

@@ -147,6 +147,7 @@ class Sections:
         self._ends = ends.reshape(len(counts), self.iterations)  # event after each iteration, ranks x iterations
         self._programs: dict[int, Program] = {}
         self._looped: dict[int, Program] = {}
+        self._totals: dict[tuple[int, Elapse | None], np.ndarray] = {}  # of flops, or of seconds spent in a way
 
     @property
     def polls(self) -> bool:
@@ -213,11 +214,11 @@ class Sections:
 
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
-        return self._amount(iterations, _computes(self._all.events))
+        return self._total(iterations, None)
 
     def elapsed_s(self, iterations: int, how: Elapse) -> np.ndarray:
         """Return the seconds of each rank spent in this way in the timed section; they are the same on every host."""
-        return self._amount(iterations, _elapses(self._all.events, how))
+        return self._total(iterations, how)
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -244,6 +245,16 @@ class Sections:
         return [
             (names[a], names[b]) for a, b in zip(*(part.tolist() for part in np.divmod(pairs, len(names))), strict=True)
         ]
+
+    def _total(self, iterations: int, how: Elapse | None) -> np.ndarray:
+        """Return the flops, or the seconds spent in a way, of each rank in the timed section; not to be written."""
+        if (iterations, how) not in self._totals:
+            kind = self._all.events["kind"]
+            elapsing = (kind == Kind.ELAPSE) & (self._all.events["op"] == how)
+            made = self._amount(iterations, kind == Kind.COMPUTE if how is None else elapsing)
+            made.flags.writeable = False
+            self._totals[iterations, how] = made
+        return self._totals[iterations, how]
 
     def _amount(self, iterations: int, which: np.ndarray) -> np.ndarray:
         """Return the sum of the amounts of some events in the timed section, by rank."""
@@ -299,16 +310,6 @@ def until_stop(given: Flat) -> Flat:
     if np.array_equal(last, first[1:]):
         return given
     return given.only(np.arange(len(events)) < np.repeat(last, np.diff(first)))
-
-
-def _computes(events: np.ndarray) -> np.ndarray:
-    computing: np.ndarray = events["kind"] == Kind.COMPUTE
-    return computing
-
-
-def _elapses(events: np.ndarray, how: Elapse) -> np.ndarray:
-    elapsing: np.ndarray = (events["kind"] == Kind.ELAPSE) & (events["op"] == how)
-    return elapsing
 
 
 def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Program | None:

@@ -5,7 +5,7 @@ nodes of each cluster, and 1, 2, 4, ... processes on each node, up to its cores;
 and others of the best numbers of ranks, whose recordings are there, until none is better.  A configuration is left out
 without a recording if the operations of the program, spread evenly over the speed of all its ranks, alone take longer
 than the best time so far.  Operations are those of the number of ranks with the fewest, less a tenth, because they
-differ between numbers of ranks.
+differ between numbers of ranks.  Where the evaluation of all others is short, they are examined too.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from predictor.nodes.study import Study
 
 MOST_EXHAUSTIVE = 400  # configurations of a space of which all are examined
 MOST_RECORDINGS = 40  # and numbers of ranks
+_MOST_REST = 20_000  # configurations that are examined though they are not near the best,
+_REST_S = 120.0  # if that should take at most so long on one core: each configuration, and each of its messages
+_EACH_S, _MESSAGE_S = 2.5e-3, 2.5e-7
 _STARTS = 3  # configurations around which the search goes on
 _MOST_ROUNDS = 8
 _OF_RANKS = 60  # configurations of one number of ranks that are examined, where there are so many
@@ -62,6 +65,7 @@ class GraphDriver:
     _known: dict[Configuration, _Known] = field(default_factory=dict)
     _bounded: set[Configuration] = field(default_factory=set)
     _flops: list[float] = field(default_factory=list)  # of the program, by number of ranks that is recorded
+    _messages: dict[int, int] = field(default_factory=dict)  # of an evaluation, by number of ranks
     _cost: Cost = field(default_factory=Cost)
 
     def examined(self, space: Space, size: int) -> ListedSpace:
@@ -75,6 +79,8 @@ class GraphDriver:
         else:
             self._examine(space, size, first_configurations(space))
             self._refine(space, size)
+            if self._rest_is_quick(space):
+                self._examine(space, size, map(space.configuration, range(len(space))))
         inside = [configuration for configuration in self._known if space.limits.allow(configuration)]
         return ListedSpace(space, inside)
 
@@ -116,6 +122,15 @@ class GraphDriver:
                     self._examine(space, size, self._of_ranks(space, ranks))
             if self._value(self._ranked()[0]) >= before * (1 - _BETTER):
                 return
+
+    def _rest_is_quick(self, space: Space) -> bool:
+        """Return whether the evaluation of all configurations is short, by the messages on the recorded ranks."""
+        if space.count > _MOST_REST or len(space.ranks) > MOST_RECORDINGS or not self._messages:
+            return False
+        ranks = sorted(self._messages)
+        at = np.minimum(np.searchsorted(ranks, space.total), len(ranks) - 1)  # as many ranks, or the next more
+        each = np.array([self._messages[count] for count in ranks])[at]
+        return bool(_EACH_S * space.count + _MESSAGE_S * each.sum() <= _REST_S)
 
     def _of_ranks(self, space: Space, ranks: int) -> list[Configuration]:
         """Return configurations of a number of ranks, evenly among those with the fastest slowest core."""
@@ -176,12 +191,13 @@ class GraphDriver:
             Group(tuple(self.study.target(one, size) for one in configurations), self.settings, runs)
             for configurations in wave.values()
         ]
-        for configurations, made in zip(wave.values(), estimates(groups, self.pool), strict=True):
+        for (ranks, configurations), made in zip(wave.items(), estimates(groups, self.pool), strict=True):
             if isinstance(made, Exception):
                 why = f"{made.problem}. {made.remedy}." if isinstance(made, UserError) else str(made)
                 self._known |= dict.fromkeys(configurations, _Known(np.nan, np.nan, refusal=why))
                 continue
             self._flops.append(made.flops)
+            self._messages[ranks] = made.messages
             self._cost += Cost(made.node_s, made.wall_s)
             for recording, caution in made.cautions:
                 self.said.add(recording, [caution])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apps.options.runner import PoolOptions, RunnerOptions, checked_pool, store_from_request
 from apps.results.cautions import Cautions
+from apps.results.steady.settle import FIRST_TRY
 from apps.runs.engines import run_identity
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -18,6 +19,9 @@ from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.series.pool import Failure, Kept, answers
 from predictor.series.sources import sources_hash
+
+if TYPE_CHECKING:  # NumPy takes long to import
+    from predictor.dpgraph.program import Sections
 
 PREDICTOR = "dpgraph:known"
 KIND = "prediction"  # of apps.store.KINDS
@@ -42,6 +46,7 @@ class GroupEstimates:
     flags: tuple[tuple[str, ...], ...]
     refusals: tuple[str | None, ...]
     flops: float  # of the program on so many ranks; 0: some of its computation does not depend on the speed of a host
+    messages: int  # of one evaluation
     node_s: float  # cost of the recording
     wall_s: float
     cautions: tuple[tuple[str, ...], ...]  # about the recording: its name, and a sentence
@@ -79,10 +84,19 @@ def estimated(group: Group) -> GroupEstimates:
         flags,
         refusals,
         float(sections.flops(iterations).sum()) if elapsed_s == 0 else 0.0,
+        _evaluated_messages(sections, iterations),
         sum(piece.cost.node_s for piece in evidence),
         sum(piece.cost.wall_s for piece in evidence),
         said.by_run(),
     )
+
+
+def _evaluated_messages(sections: Sections, iterations: int) -> int:
+    """Return the messages of the evaluation of as many iterations as may show that they repeat."""
+    program = sections.looped(min(iterations, FIRST_TRY)) if sections.iterations else sections.program()
+    if program.loop is None:
+        return program.nmessages
+    return program.loop.fixed + (program.nmessages - program.loop.fixed) * program.loop.copies
 
 
 def estimates(groups: Sequence[Group], pool: PoolOptions) -> list[GroupEstimates | Failure]:

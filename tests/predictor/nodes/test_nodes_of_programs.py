@@ -138,7 +138,7 @@ def searched(monkeypatch):
             seen.extend(shares)
             times = tuple(time_s(one) for one in shares)
             none = (None,) * len(times)
-            made.append(GroupEstimates(times, none, ((),) * len(times), none, WORK_FLOPS, 0.0, 0.0, ()))
+            made.append(GroupEstimates(times, none, ((),) * len(times), none, WORK_FLOPS, 1000, 0.0, 0.0, ()))
         return made
 
     monkeypatch.setattr(graph_driver, "estimates", estimated)
@@ -162,6 +162,15 @@ def test_a_large_space_is_searched_near_the_best_and_its_optimum_found(searched)
     assert time_s(found) == pytest.approx(time_s(best), rel=0.03)
     assert len(seen) == len(set(seen)) == len(listed) < len(space) / 10
     assert str(len(seen)) in driver.searched_text(space)
+
+
+def test_all_of_a_space_are_examined_where_their_evaluation_is_short(searched, monkeypatch):
+    driver, space, seen = searched
+    monkeypatch.setattr(graph_driver, "MOST_RECORDINGS", len(space.ranks))
+    driver.examined(space, 0)
+    # By hand: 2.5 ms for each configuration, and 0.25 us for each of its 1000 messages.
+    assert 2.75e-3 * len(space) < graph_driver._REST_S
+    assert len(seen) + len(driver._bounded) == len(space)
 
 
 def test_what_is_left_out_because_of_its_operations_is_slower_than_the_best(searched):
