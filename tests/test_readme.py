@@ -14,9 +14,7 @@ def test_it_begins_with_the_two_commands():
     assert README.index("make run ") < README.index("make test ") < README.index("## ")
 
 
-def test_it_shows_what_make_run_prints(capsys, monkeypatch):
-    # Without the sentence on how long this computer took.
-    monkeypatch.setattr("predictor.durations.after.sentences", lambda rows: iter(()))
+def test_it_shows_what_make_run_prints(capsys):
     assert main(["--scenario", "grid4x8"]) == 0
     assert re.search(r"```text\n(.*?)```", README, re.DOTALL)[1] == capsys.readouterr().out
 

@@ -110,20 +110,12 @@ class FoldedSections(Sections):
         """Return the program with a number of iterations, 1 if it is not given."""
         return self.looped(iterations or 1)
 
-    def flops(self, iterations: int) -> np.ndarray:
-        """Return the flops of each rank in the timed section of a number of iterations."""
-        return self._total(None, iterations)
-
-    def elapsed_s(self, iterations: int, how: Elapse) -> np.ndarray:
-        """Return the seconds of each rank that pass in this way, the same on every host, in the timed section."""
-        return self._total(how, iterations)
-
     @cached_property
     def pairs(self) -> np.ndarray:
         """Pairs of ranks of which the first sends to the second, ascending, as pairs x 2."""
         return np.stack(np.divmod(self._repeated.pairs, self._repeated.nranks), axis=1)
 
-    def _total(self, how: Elapse | None, iterations: int) -> np.ndarray:
+    def _total(self, iterations: int, how: Elapse | None) -> np.ndarray:
         total: np.ndarray = self._amounts[how].outside + iterations * self._amounts[how].inside
         return total
 
