@@ -10,7 +10,7 @@ _MESSAGE = ("peer", "tag", "size_bytes")
 
 
 def by_source(events: np.ndarray) -> np.ndarray:
-    """Return the events of a rank, receives from any source that follow each other by their sources.
+    """Return the events of a rank, with consecutive receives from any source sorted by source.
 
     Which of them gets which message depends on which comes first.  Between them may be nothing but waits for them.
     """

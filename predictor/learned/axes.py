@@ -31,7 +31,7 @@ def assumption(structure: Structure, nranks: int) -> dict[str, str]:
 
 
 def between_neighbours(recordings: Sequence[Recording]) -> bool:
-    """Return whether there is a rule for the grid by which all messages go to neighbours, also across corners."""
+    """Return whether there is a rule for the grid by which all messages go to neighbours, diagonal ones included."""
     steps: dict[str, int] = dict.fromkeys(GRIDS, 0)
     for recording in recordings:
         for rank, events in enumerate(recording.events):

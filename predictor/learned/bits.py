@@ -1,4 +1,4 @@
-"""Description lengths of models, in bits: of two that explain the same, the shorter one is preferred."""
+"""Description lengths of models, in bits: of two that explain the same values, the shorter one is preferred."""
 
 from __future__ import annotations
 

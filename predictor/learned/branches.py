@@ -59,7 +59,7 @@ class Branches:
         return self._remembered("formula", rows, np.asarray(values, float), self._quick)
 
     def truth(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
-        """Return an exact model of a truth, 0 or 1, if there is one."""
+        """Return an exact model of a truth value, 0 or 1, if there is one."""
         return self._remembered("truth", rows, np.asarray(values, float), self._truth)
 
     def _remembered(self, kind: str, rows: Rows, values: np.ndarray, fit: Fit) -> Learned[NumberModel]:
@@ -304,5 +304,5 @@ def turns_vary(rows: Rows, loop: int) -> bool:
 
 
 def _seen_enough(rows: Rows, values: np.ndarray) -> bool:
-    """Return whether the rows are of several numbers of ranks, or say nothing but zero or one."""
+    """Return whether the rows are from several numbers of ranks, or contain only zeros and ones."""
     return len(values) > 0 and (len(rows.counts) > 1 or bool(np.isin(values, (0, 1)).all()))

@@ -1,6 +1,6 @@
 """Search for the computation before a call: one formula, or one for each call that may be before it.
 
-A program computes between two of its calls; where a rank leaves a call out, what it computes before and behind it adds
+A program computes between two of its calls; where a rank leaves a call out, what it computes before and after it adds
 up before the next one.  By the call before, that is one short formula each, where it would take many cases otherwise.
 """
 

@@ -94,7 +94,7 @@ def fitting_number(model: NumberModel, space: Space, rows: Rows, values: np.ndar
 def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
     """Return the rule without the formulas that do not fit; None if it does not fit at all.
 
-    Where left and right were not told apart, the one that fits is taken; it is sure where a side is longer than two.
+    Where left and right were not told apart, the one that fits is taken; it is certain if a side is longer than two.
     """
     if not len(rows):
         return model

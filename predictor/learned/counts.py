@@ -65,7 +65,7 @@ def _is_square(count: int) -> bool:
 
 
 def next_counts(problem: Problem, nranks: int, recorded: Collection[int]) -> tuple[int, ...]:
-    """Return the numbers of ranks of the first step of which none is recorded; empty behind the last one."""
+    """Return the numbers of ranks of the first step that has no recording yet; empty after the last step."""
     return next((step for step in counts_to_record(problem, nranks) if not set(step) & set(recorded)), ())
 
 

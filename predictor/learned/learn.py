@@ -93,7 +93,7 @@ def skeleton_of(recordings: Sequence[Recording], text: Text | None = None) -> Sk
     """Return the text of a program that was recorded; ``text``: as of ``learn``.
 
     Raises:
-        CannotContinue: The program looks for messages.
+        CannotContinue: The program polls for messages.
     """
     made = _skeleton(recordings, text)
     return made if not made.parsed.aligned else _skeleton(recordings, text, by_tag=True)

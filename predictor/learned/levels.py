@@ -37,7 +37,7 @@ def aligned(parsed: Parse) -> Parse:
 
 
 def _loops(node: Node) -> list[Node]:
-    """Return the loops, those around others first."""
+    """Return the loops, outer ones first."""
     return [found for child in node.children if not child.leaf for found in (child, *_loops(child))]
 
 

@@ -1,4 +1,4 @@
-"""Looks at open operations that lead nowhere else: those that find not all of them, behind which all are waited for."""
+"""Tests of open operations that do not change the course: not all are complete, and all are waited for afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a recording: whether they match, and whether two recordings have the same."""
+"""Messages of a recording: whether they match, and whether two recordings have the same messages."""
 
 from __future__ import annotations
 

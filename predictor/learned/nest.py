@@ -33,7 +33,7 @@ class Node:
 
     @property
     def leaf(self) -> bool:
-        """True of one place of the text."""
+        """True if the node is one place of the text."""
         return self.symbol is not None
 
     @property
@@ -252,7 +252,7 @@ def _are_in_turns(
 
 
 def _backs(row: np.ndarray, outer: Interval, inside: Sequence[Interval]) -> int:
-    """Return how often a row goes back in an interval, but for the intervals inside it."""
+    """Return how often a row goes back in an interval, outside the intervals that it contains."""
     here, there = row[:-1], row[1:]
     back = (there <= here) & (there >= outer[0]) & (here <= outer[1])
     for low, high in inside:

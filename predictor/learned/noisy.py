@@ -85,7 +85,7 @@ def of_note(values: np.ndarray) -> np.ndarray | None:
 
 
 def little(values: np.ndarray) -> Fitted:
-    """Return the fit of amounts that are negligible: their mean, which nothing is read into."""
+    """Return the fit of amounts that are negligible: their mean, without any rule."""
     mean = max(float(values.mean()), _LEAST)
     return Fitted(math.log(mean), low=float(values.min()) / mean, high=float(values.max()) / mean)
 
@@ -142,7 +142,7 @@ def _on_means(
 def _step(counts: np.ndarray, logs: np.ndarray, term: Term) -> Fitted | None:
     """Return the fit whose factor changes at once from one number of ranks on; None if none does clearly.
 
-    So it is where a share begins to fit into a cache.
+    This happens where a share begins to fit into a cache.
     """
     for at in range(1, len(logs)):
         before, behind = logs[:at], logs[at:]

@@ -66,7 +66,7 @@ def problem_on(problem: Problem, known: Mapping[str, int], nranks: int) -> Probl
 
 
 def _changed(known: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
-    """Yield the names of sizes that are others on a number of ranks, that number, and the size there."""
+    """Yield the names of sizes that differ on a number of ranks, that number, and the size there."""
     for name, value in known.items():
         base, on, count = name.partition(_ON)
         if on:
@@ -111,7 +111,7 @@ def parse_recorded(text: str) -> tuple[int, ...]:
     (8, 12, 16)
 
     Raises:
-        UserError: They are no list of at least three different numbers.
+        UserError: The text is not a list of at least three different numbers.
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdigit() and int(part) > 0 for part in parts) or len(set(parts)) < 3:

@@ -46,7 +46,7 @@ def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text, *,
 
 
 def _as_met(rows: Sequence[np.ndarray]) -> list[int]:
-    """Return the symbols in the order of the richest trace, those of the others behind their predecessors."""
+    """Return the symbols in the order of the richest trace, those of the others after their predecessors."""
     line: list[int] = []
     for row in sorted(rows, key=lambda row: (-len(np.unique(row)), len(row))):
         first = np.sort(np.unique(row, return_index=True)[1])

@@ -19,7 +19,7 @@ from predictor.learned.skeleton import Trace
 
 
 class Passes(NamedTuple):
-    """Executions of a body, by trace and in the order of time; those that were added behind."""
+    """Executions of a body, by trace and in the order of time; those added later come last."""
 
     trace: np.ndarray  # i8, by pass
     turn: np.ndarray  # i8, passes x loops, those around and its own: the place of the turn
@@ -48,7 +48,7 @@ class Listed(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Events at which a loop goes on, and not one inside it."""
+    """Events at which this loop, and no loop inside it, begins its next turn."""
 
     loop: Node
     events: np.ndarray

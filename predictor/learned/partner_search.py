@@ -232,7 +232,7 @@ class PartnerSearch:
 
 
 def _with_one_sign(model: ByIndex) -> ByIndex:
-    """Return rules that go the way of the others where left and right were not told apart."""
+    """Return rules with the direction of the others where left and right could not be distinguished."""
     offsets = {value: rule for value, rule in model.rules.items() if isinstance(rule, Offset)}
     signs = {step for rule in offsets.values() if not rule.either for step in rule.steps if step}
     if len(signs) != 1 or len(offsets) != len(model.rules):

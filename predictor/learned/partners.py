@@ -20,7 +20,7 @@ NONE = -1  # no partner
 
 @dataclass(frozen=True)
 class Fixed:
-    """The same rank for all, counted from the end where it is negative; or none."""
+    """The same rank for all, counted from the end if it is negative; or no rank."""
 
     rank: int | None
 

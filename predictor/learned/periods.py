@@ -49,7 +49,7 @@ def _innermost(node: Node) -> list[tuple[Node, Node]]:
 
 
 def _periods(loop: Node, parsed: Parse) -> np.ndarray | None:
-    """Return the number of turns after which the executions of a loop repeat; None if none does in earnest.
+    """Return the number of turns after which the executions of a loop repeat; None if there is no clear repetition.
 
     By pass of the body around; 0 where the loop is not executed.
     """

@@ -65,7 +65,7 @@ class Scatter:
 
 
 def looks_drawn(rows: Rows, values: np.ndarray) -> bool:
-    """Return whether numbers look drawn: on the largest number of ranks near each other, and many of them different."""
+    """Return whether numbers look drawn at random: on the most ranks near each other, and many of them different."""
     last = values[rows.nranks == rows.counts[-1]]
     near = float(np.ptp(last)) < _NEAR * float(np.abs(last).mean())
     return near and len(np.unique(last)) >= max(_MANY, _UNLIKE * len(last))

@@ -200,7 +200,7 @@ class Search:
 
 @cache
 def _choices_of_three(length: int) -> np.ndarray:
-    """Return the choices of three of so many, with repetition, choices x 3."""
+    """Return the choices of three out of that many, with repetition, choices x 3."""
     a, b, c = np.ogrid[:length, :length, :length]
     return np.argwhere((a <= b) & (b <= c))
 

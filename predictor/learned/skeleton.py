@@ -62,7 +62,7 @@ def traces_of(recordings: Sequence[Recording], *, by_tag: bool = False) -> tuple
     ``by_tag``: calls are told apart by the tags of their messages as well, if they have few.
 
     Raises:
-        CannotContinue: The program looks for messages, so that its course depends on time.
+        CannotContinue: The program polls for messages, so that its course depends on time.
     """
     table: dict[Symbol, int] = {}
     traces = []

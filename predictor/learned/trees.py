@@ -84,7 +84,7 @@ def sender(kind: str, place: np.ndarray) -> np.ndarray:
 
 
 def _bits(kind: str, place: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first of the bits that are added to a place to get a receiver, and that behind the last."""
+    """Return the first of the bits that are added to a place to get a receiver, and the one after the last."""
     last = length(np.maximum(sides - place - 1, 0))  # beyond, the line ends
     if kind == "h":
         return length(place), last

@@ -340,7 +340,7 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-/* Functions of fixed arguments: WATCH(result, name, (parameters), (arguments), note). */
+/* Functions with a fixed number of arguments: WATCH(result, name, (parameters), (arguments), note). */
 #define WATCH(result, function, parameters, arguments, note)                                                           \
   result function parameters                                                                                           \
   {                                                                                                                    \

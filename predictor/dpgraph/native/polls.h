@@ -17,7 +17,7 @@ int polls_allocate(Graph *graph);
 /* Begins a poll of a rank; returns false if nothing is left to test. */
 bool polls_begin(Graph *graph, int32_t rank, int64_t poll);
 
-/* Pauses a rank for `takes_s` from now on. */
+/* Pauses a rank for `takes_s` seconds from now. */
 void polls_pause(Graph *graph, int32_t rank, double takes_s, bool asleep);
 
 /* Queues a rank for the next round. */

@@ -1,4 +1,4 @@
-/* State that ranks on a real machine have to themselves, as processes, but would share in a simulation: the C library's
+/* State that each rank has to itself on a real machine, where it is a process, but would share in a simulation: the C library's
  * random number generator, the environment, and the current folder.  Calls of the program and its own libraries are
  * bound to these functions (attach.c), even before MPI_Init, because a rank is identified by its actor. */
 #define _GNU_SOURCE
