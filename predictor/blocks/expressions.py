@@ -27,6 +27,7 @@ from predictor.blocks.processes.progression import Progression, Remainder
 # functions, so that each is evaluated once.  A scope with another process needs another dictionary.
 SHARED = ""
 _MOST_LENGTH = 1000  # characters
+_MOST_BITS = 1023  # of a whole number: a larger one is no float
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class Expression:
         if isinstance(value, Remainder):
             raise value.told_apart()
         if isinstance(value, float) and not math.isfinite(value):
+            raise self._no_value(where, "the result is too large", scope)
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             raise self._no_value(where, "the result is too large", scope)
         return value
 

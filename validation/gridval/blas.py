@@ -13,9 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 VARIABLE = "OPENBLAS_NUM_THREADS"
-_LOADING = ("numpy", "scipy.linalg")  # both have an OpenBLAS of their own
+_LOADING = ("numpy", "scipy.linalg", "scipy.special")  # they load an OpenBLAS
 # What they import next, when theirs is loaded; programs that a command starts must not find the variable.
-_LOADED = ("numpy.lib", "scipy.linalg._basic")
+_LOADED = ("numpy.lib", "scipy.linalg._basic", "scipy.special._basic")
 
 
 class _OneThread:

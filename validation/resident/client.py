@@ -130,7 +130,8 @@ def _wait(connection: socket.socket, process: int, environment: dict[str, str]) 
     if answer == EXIT:
         return int(value)
     if answer == SIGNAL:
-        signal.signal(int(value), signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL has no handler
+            signal.signal(int(value), signal.SIG_DFL)
         os.kill(os.getpid(), int(value))
     print("error: the process that ran this command was killed. Type the command again.", file=sys.stderr)
     return 1

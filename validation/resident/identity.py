@@ -34,6 +34,8 @@ def may_answer(words: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Return whether the resident process may run the command with these words."""
     if environment.get(SWITCH) == "0" or any(name in environment for name in _OFF) or sys.platform != "linux":
         return False
+    if None in (sys.stdin, sys.stdout, sys.stderr):  # closed: what is opened next would take their numbers
+        return False
     if not words or words[0] in _VERBS or (words[0] == "platform" and words[1:2] and words[1] in _GROUPED):
         return False
     if any(beginning in word for word in words for beginning in _WORDS) or "pytest" in sys.modules:

@@ -149,3 +149,9 @@ def test_a_checkpoint_that_depends_on_what_steps_set_is_written_once():
     written = [row for program in expand(one_checkpoint(application)).programs for row in program]
     assert [row.size_bytes for row in written] == [100]
     assert operations(without_checkpoints(application)) == [[1] * 12]
+
+
+@pytest.mark.parametrize("grown", [Repeat(400, (Set.of("x *= 10"),)), Repeat(40, (Set.of("x *= x"),))])
+def test_a_whole_number_that_grows_beyond_all_bounds_is_refused(grown):
+    with pytest.raises(UserError, match="the result is too large"):
+        operations(one(Set("x", 10), grown, Compute("x")))

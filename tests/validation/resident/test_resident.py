@@ -167,7 +167,17 @@ def test_a_command_ends_with_its_caller(commands, tmp_path):
 
 def test_a_command_that_dies_is_reported_as_in_a_shell(commands):
     commands.resident_process()
-    assert commands.run("die").returncode == -signal.SIGKILL
+    done = commands.run("die")
+    assert done.returncode == -signal.SIGKILL
+    assert len(done.stdout.split()) == 1  # it was not run a second time
+
+
+def test_closed_streams_are_left_to_the_commands_own_process(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pytest")
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "gridval"])
+    assert identity.may_answer(["run"], {})
+    monkeypatch.setattr(sys, "stdout", None)
+    assert not identity.may_answer(["run"], {})
 
 
 def test_a_reader_that_ends_ends_the_command(commands):
