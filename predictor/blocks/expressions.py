@@ -27,6 +27,7 @@ from predictor.blocks.processes.progression import Progression, Remainder
 # functions, so that each is evaluated once.  A scope with another process needs another dictionary.
 SHARED = ""
 _MOST_LENGTH = 1000  # characters
+_LONG = 1e18  # from here on a message has no digit of a whole number but the first ones
 _MOST_BITS = 1023  # of a whole number: a larger one is no float
 
 
@@ -246,7 +247,9 @@ def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -
 
 
 def _shown(value: Value) -> str:
-    return f"{value.first} to {value.last}" if isinstance(value, Progression) else f"{value}"
+    if isinstance(value, Progression):
+        return f"{value.first} to {value.last}"
+    return f"{value:g}" if abs(value) >= _LONG else f"{value}"
 
 
 @lru_cache(maxsize=4096)

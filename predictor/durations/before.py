@@ -137,7 +137,7 @@ def _message_s(schedule: Schedule, messages_per_s: float) -> tuple[float, float,
 
     exchanges = schedule.first[1:] - schedule.first[:-1]
     at_once = 1 / messages_per_s + _AT_ONCE_S * exchanges * schedule.at_once
-    swept = [_swept(*map(int, row)) / messages_per_s for row in schedule.shape]
+    swept = [_swept(int(row[0]), int(row[1]), int(row[3])) / messages_per_s for row in schedule.shape]
     of_kind = {EXCHANGE: exchanges * at_once, SWEEP: swept}
     parts = []
     for start, end in zip(schedule.segment[:-1], schedule.segment[1:], strict=True):
@@ -146,7 +146,6 @@ def _message_s(schedule: Schedule, messages_per_s: float) -> tuple[float, float,
     return parts[0] + parts[1], parts[2], parts[3] + parts[4]
 
 
-def _swept(width: int, height: int, forward: int, planes: int) -> int:
+def _swept(width: int, height: int, planes: int) -> int:
     """Return the messages of a sweep, in either direction."""
-    del forward
     return planes * ((width - 1) * height + width * (height - 1))

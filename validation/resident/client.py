@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 READY, EXIT, SIGNAL = b"ready", b"exit", b"signal"
 PATIENCE_S = 1.0  # until the copy is ready; afterwards the command is run here
+_INTERRUPTED = 130  # as in platforms/command/status.py, which takes longer to import than all that is here
 _PEER = "3i"  # process, user and group of the other end of a socket
 _FORWARDED = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH),
@@ -54,6 +55,9 @@ def answered(words: Sequence[str]) -> int | None:
             if process is not None:
                 return _wait(connection, process, environment)
             _not_used("it refused")
+    except KeyboardInterrupt:  # before the copy has the command, which then ends
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except (OSError, ValueError) as err:  # before the copy has the command
         _not_used(str(err))
     return None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from validation.resident import identity
+from validation.resident import client, identity
 
 pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[3]
@@ -312,3 +312,12 @@ def test_gridval_prints_the_same_in_both(commands):
                 subprocess.run([script, "store", "--help"], env=environment, capture_output=True)
                 until(commands.sockets)
         assert shown[0] == shown[1]
+
+
+def test_an_interrupt_before_the_copy_has_the_command_ends_it(monkeypatch, capsys):
+    def interrupt(words, environment):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(client, "may_answer", interrupt)
+    assert client.answered(["run"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
