@@ -20,7 +20,7 @@ from platforms.files.writing import check_writable, write_picture, write_text
 
 if TYPE_CHECKING:
     from apps.calibrate.points import Measured
-    from apps.calibrate.readers.sample import Sample
+    from apps.calibrate.readers import Sample
     from apps.calibrate.report import Calibration
 
 _DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of a
@@ -67,12 +67,11 @@ def calibrated(request: CalibrateRequest) -> Calibration:
         SimulationError: The replay does not succeed.
     """
     # Imported here because they are slow to import.
-    from apps.calibrate.message_error import ends, property_of
     from apps.calibrate.model import model_of
     from apps.calibrate.picture import calibration_figure
     from apps.calibrate.platform_file import Cluster, platform_file, smpi_options
-    from apps.calibrate.points import fitted_and_held_out, held_out_sizes
-    from apps.calibrate.readers.reading import measured_of, read_samples
+    from apps.calibrate.points import ends, fitted_and_held_out, held_out_sizes, property_of
+    from apps.calibrate.readers import measured_of, read_samples
     from apps.calibrate.replay import replayed
     from apps.calibrate.report import Calibration
     from platforms.read.read import kept_file, read_platform

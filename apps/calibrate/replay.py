@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.calibrate.message_error import near_ratios
 from apps.calibrate.model import Model
-from apps.calibrate.points import Measured
+from apps.calibrate.points import Measured, near_ratios
 from apps.probes.pointtopoint.measure import call_times
 from apps.probes.segments import Array
 from platforms.model.platform import Platform

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from apps.errors import Stopped
-from apps.machines.machine_platform import machine_platform
-from apps.machines.this_computer import HOST, this_computer
+from apps.machines.machine_platform import HOST, machine_platform, this_computer
 from apps.recording.events import Recording
 from apps.results.inputs import Inputs
 from apps.runs.engines import engine_named

@@ -2,28 +2,126 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform as machine
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apps
+import platforms
 from apps.errors import SimulationError, Stopped
 from apps.results.record import RunRecord
-from apps.runs.place import difference, place
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
+from platforms.command.request import Request, option
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.read.content import loadable, profiles
+from platforms.simgrid.compiling import find_compiler, real_compiler
+from platforms.simgrid.repairs import simgrid_identity
 
 if TYPE_CHECKING:
     from distributed.security import Security
+
+
+_ENCRYPTED = "tls://"
+_WITHIN = "inproc://"  # a scheduler in the same process, unreachable for others
+OPEN = (
+    "the Dask scheduler is used without certificates: anyone who reaches its port can run any program on its workers "
+    "and on this computer, and can forge results; --tls prevents this (docs/validation/campaigns.md)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerOptions(Request):
+    """Options for a Dask scheduler."""
+
+    scheduler: str | None = option(
+        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
+    )
+    tls: str | None = option(
+        None,
+        "CA,CERT,KEY",
+        "certificate files (PEM) for a scheduler at tls://HOST:PORT: that of the authority that signed the others, "
+        "the own certificate, and its key",
+    )
+
+
+def scheduler_from_request(request: SchedulerOptions) -> tuple[str, ...] | None:
+    """Return the address of the scheduler, and the names of the three files if there are any; None: no scheduler.
+
+    Raises:
+        UserError: The options contradict each other.
+    """
+    if request.tls is None:
+        return None if request.scheduler is None else (request.scheduler,)
+    if request.scheduler is None or not request.scheduler.startswith(_ENCRYPTED):
+        raise UserError("--tls", "no scheduler that uses certificates", "Give --scheduler tls://HOST:PORT")
+    files = request.tls.split(",")
+    if len(files) != 3 or not all(files):
+        raise UserError(f"--tls {request.tls}", "not three files", "Give the names of CA,CERT,KEY, with commas")
+    return (request.scheduler, *files)
+
+
+def open_to_strangers(scheduler: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return a caution if anyone who reaches the scheduler's port can use it."""
+    return (OPEN,) if scheduler and not scheduler[0].startswith((_ENCRYPTED, _WITHIN)) else ()
+
+
+_CODE = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".csv"}
+
+
+@cache
+def place() -> dict[str, str]:
+    """Return what determines results here, by names for messages; equal places give equal results.
+
+    Raises:
+        UserError: SimGrid or its compiler is missing.
+    """
+    return {
+        "version of this project's code": _code_hash(),
+        "SimGrid": simgrid_identity(),
+        "C compiler": _compiler_version(),
+        "kind of processor": machine.machine(),
+    }
+
+
+def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
+    """Return how another place differs, as words for a message, or None."""
+    for name in {**here, **there}:
+        first, other = here.get(name, "none"), there.get(name, "none")
+        if first != other:
+            return f"another {name} ({other}, here {first})"
+    return None
+
+
+def _code_hash() -> str:
+    """Return a hash of the files of the two simulating packages, independent of their folder."""
+    digest = hashlib.sha256()
+    for package in (platforms, apps):
+        folder = Path(str(package.__file__)).parent
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in _CODE and path.is_file()):
+            digest.update(f"\0{package.__name__}/{path.relative_to(folder).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]
+
+
+def _compiler_version() -> str:
+    done = subprocess.run(
+        [real_compiler(find_compiler("smpicc")), "--version"], capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.stdout.partition("\n")[0] or "unknown"
+
 
 _CONNECT_LIMIT_S = 20.0
 _LONGEST_PAUSE_S = 0.05

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apps.batch.durations import PBS, SLURM, limit_text, rounded_up_s
+from apps.batch.headers import PBS, SLURM, limit_text, rounded_up_s
 from predictor.hierarchical.allocation import Allocation
 
 MOST_MARGIN = 1000.0  # a larger value is a mistake

@@ -9,8 +9,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from apps.calibrate.machine.calibrate import MachineCalibration
-from apps.calibrate.machine.experiments import EXPERIMENTS, experiment_rows
-from apps.calibrate.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
+from apps.calibrate.machine.report import (
+    EXPERIMENTS,
+    KERNELS,
+    REPLAY,
+    error_rows,
+    experiment_rows,
+    kernel_rows,
+    wire_rows,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

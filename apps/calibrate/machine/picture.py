@@ -9,7 +9,7 @@ import numpy as np
 from apps.calibrate.machine.calibrate import MachineCalibration
 from apps.calibrate.machine.contention import FLOWS
 from apps.calibrate.machine.judge import PAIRS, SIZES
-from apps.calibrate.machine.routes import Kind
+from apps.calibrate.machine.rows import Kind
 from platforms.plotting.charts import finish, panels
 
 if TYPE_CHECKING:

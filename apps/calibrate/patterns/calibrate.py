@@ -6,13 +6,10 @@ import hashlib
 import os
 from collections.abc import Sequence
 
-from apps.calibrate.patterns.algorithms import ALL_TO_ALL, POWERS_ALONE, is_power, other_algorithm
-from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
 from apps.calibrate.patterns.picture import pattern_figure
-from apps.calibrate.patterns.platform_file import MOST_NODES, sharing_options, sharing_platform
-from apps.calibrate.patterns.replay import Replayed, replayed
-from apps.calibrate.patterns.report import PatternCalibration
-from apps.calibrate.patterns.rows import PatternTime, read_rows
+from apps.calibrate.patterns.platform_file import MOST_NODES, fitted_rows, sharing_of, sharing_options, sharing_platform
+from apps.calibrate.patterns.report import ALL_TO_ALL, POWERS_ALONE, PatternCalibration, is_power, other_algorithm
+from apps.calibrate.patterns.rows import PatternTime, Replayed, read_rows, replayed
 from apps.calibrate.platform_file import Cluster
 from apps.calibrate.request import CalibrateRequest
 from platforms.command.request import given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from apps.calibrate.patterns.replay import Replayed
+from apps.calibrate.patterns.rows import Replayed
 from platforms.plotting.charts import legend_below, panels
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.emulate.requirements import check_machine
+from apps.emulate.running import check_machine
 from platforms.errors import UserError
 from tests.waiting import until
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from validation.report.gather import Gathered, ListedRun, ReportedTarget
