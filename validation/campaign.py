@@ -21,9 +21,9 @@ from apps.options.runner import RunnerOptions, checked_runner, runner_from_reque
 from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.cautions import Cautions
-from apps.runs.dask_cluster import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.runs.limits import rough_duration
 from apps.runs.plan import refusal_lines, wall_s
+from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target

@@ -12,7 +12,7 @@ import threading
 import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from apps.errors import SimulationError, Stopped
 from apps.results.record import RunRecord
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
-from platforms.command.request import Request, option
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.read.content import loadable, profiles
@@ -32,50 +31,6 @@ from platforms.simgrid.repairs import simgrid_identity
 
 if TYPE_CHECKING:
     from distributed.security import Security
-
-
-_ENCRYPTED = "tls://"
-_WITHIN = "inproc://"  # a scheduler in the same process, unreachable for others
-OPEN = (
-    "the Dask scheduler is used without certificates: anyone who reaches its port can run any program on its workers "
-    "and on this computer, and can forge results; --tls prevents this (docs/validation/campaigns.md)"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SchedulerOptions(Request):
-    """Options for a Dask scheduler."""
-
-    scheduler: str | None = option(
-        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
-    )
-    tls: str | None = option(
-        None,
-        "CA,CERT,KEY",
-        "certificate files (PEM) for a scheduler at tls://HOST:PORT: that of the authority that signed the others, "
-        "the own certificate, and its key",
-    )
-
-
-def scheduler_from_request(request: SchedulerOptions) -> tuple[str, ...] | None:
-    """Return the address of the scheduler, and the names of the three files if there are any; None: no scheduler.
-
-    Raises:
-        UserError: The options contradict each other.
-    """
-    if request.tls is None:
-        return None if request.scheduler is None else (request.scheduler,)
-    if request.scheduler is None or not request.scheduler.startswith(_ENCRYPTED):
-        raise UserError("--tls", "no scheduler that uses certificates", "Give --scheduler tls://HOST:PORT")
-    files = request.tls.split(",")
-    if len(files) != 3 or not all(files):
-        raise UserError(f"--tls {request.tls}", "not three files", "Give the names of CA,CERT,KEY, with commas")
-    return (request.scheduler, *files)
-
-
-def open_to_strangers(scheduler: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return a caution if anyone who reaches the scheduler's port can use it."""
-    return (OPEN,) if scheduler and not scheduler[0].startswith((_ENCRYPTED, _WITHIN)) else ()
 
 
 _CODE = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".csv"}

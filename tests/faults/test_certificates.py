@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from apps.programs.problem import problem
-from apps.runs.dask_cluster import Cluster, SchedulerOptions, open_to_strangers, scheduler_from_request
+from apps.runs.dask_cluster import Cluster
+from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target

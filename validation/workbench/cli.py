@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from apps.results.cautions import print_cautions
-from apps.runs.dask_cluster import SchedulerOptions, open_to_strangers, scheduler_from_request
+from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from platforms.command.command import Command
 from platforms.command.request import Request, argument, option
 from platforms.command.status import EXIT_STATUSES
