@@ -107,7 +107,7 @@ def _memory(request: SpeedRequest) -> Reply:
         return Reply(value, lambda: "\n".join(said), lambda: value)
     # Imported here because they are slow to import.
     from apps.store.store import Store
-    from apps.stream.measure import memory_of_machine
+    from apps.stream.on_machine import memory_of_machine
 
     machine = read_machine(request.machine)
     with Store() as store:

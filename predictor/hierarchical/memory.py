@@ -51,7 +51,7 @@ def _of_machine(path: str, pool: PoolOptions) -> Mapping[str, float]:
     """Return GB/s by cluster."""
     # Imported here for a quick start: they are slow to import.
     from apps.machines.machine_file import read_machine
-    from apps.stream.measure import memory_of_machine
+    from apps.stream.on_machine import memory_of_machine
 
     with store_from_request(pool) as store:
         nodes = memory_of_machine(read_machine(path), store)

@@ -24,7 +24,8 @@ from apps.measuring.engine import same_host
 from apps.measuring.rehearsal import solo_kernels
 from apps.probes.machine.measure import machine_program
 from apps.store.store import Store
-from apps.stream.measure import BYTES_PER_ELEMENT, memory_of_machine
+from apps.stream.measure import BYTES_PER_ELEMENT
+from apps.stream.on_machine import memory_of_machine
 from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from apps.measuring.solo import solo_problem
 
 from apps.calibrate.machine.command import timed_triads
 from apps.calibrate.machine.kernels import TimedKernels, triad_Bps
@@ -13,11 +14,10 @@ from apps.calibrate.machine.rows import MachineTime, Rows
 from apps.errors import KernelError, SimulationError
 from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine
-from apps.measuring.rehearsal import solo_problem
 from apps.speed import COMMAND
 from apps.store.store import Store
-from apps.stream import measure
-from apps.stream.measure import memory_of_machine
+from apps.stream import on_machine
+from apps.stream.on_machine import memory_of_machine
 from platforms.errors import UserError
 from predictor.hierarchical.memory import memory_from
 from tests.machines import NO_MPI, open_mpi
@@ -67,9 +67,9 @@ def lab(tmp_path, monkeypatch):
             raise text
         return Launched(int(not text), text, "", 1.0, False, tuple(words), {})
 
-    monkeypatch.setattr(measure, "launch", launch)
-    monkeypatch.setattr(measure, "machine_program", lambda *_: tmp_path / "measure")
-    monkeypatch.setattr(measure, "tool_stamps", lambda _: [])
+    monkeypatch.setattr(on_machine, "launch", launch)
+    monkeypatch.setattr(on_machine, "machine_program", lambda *_: tmp_path / "measure")
+    monkeypatch.setattr(on_machine, "tool_stamps", lambda _: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return SimpleNamespace(path=path, machine=read_machine(path), launched=launched, printed=printed)
 
