@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +214,11 @@ class Store:
             key, identity = identity_hash(identity), _with_inputs(identity, record.inputs)
             return self.put(kind, key, identity, payload, summary=f"{record.time_s:.6g} s")
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
+
+    def digests(self, entries: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Return the checksums of those of the entries, by kind and key, that there are."""
+        rows = ((kind, key, self._row(kind, key)) for kind, key in entries)
+        return {(kind, key): row[1] for kind, key, row in rows if row is not None}
 
     def refuse(self, kind: str, key: str, reason: str) -> None:
         """Report that an undamaged entry is not what its reader expects.
