@@ -22,7 +22,7 @@ from predictor.evidence.broker import Broker
 from validation.comparison.compare import Failure, Result, Witness, compare
 from validation.comparison.truth import MeasuredTimes
 from validation.series.case import Case
-from validation.series.kept import Keeper, Kept
+from validation.series.kept import Keeper, Kept, Said
 
 _AHEAD = 16  # most cases whose answers wait for their truths; answers may hold large recordings
 
@@ -87,7 +87,8 @@ class Group:
     def _answered(self, case: Case, broker: Broker) -> _Answered:
         """Return every predictor's answer for the case."""
         answers: list[Answer] = []
-        with nullcontext([]) if self._keeper is None else self._keeper.noting() as said:
+        noting = nullcontext(Said()) if self._keeper is None else self._keeper.noting()
+        with noting as said:
             try:
                 spec = self._settings.spec(case.target)
                 truth = spec if self._measured is None else self._measured.record(spec)
