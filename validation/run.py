@@ -18,15 +18,14 @@ from apps.options.shares import SharesOption, with_asked_shares
 from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.command.command import Command, show
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, placement_from_request
 from platforms.terminal.progress import doing
-from predictor.answers.answers import names
 from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf, default_predictors
-from predictor.families import VARIANTS
 from predictor.options import LearningOptions, PredictorOption, predictors_by_target, problems_from_request
 from predictor.registry import predictor
 from validation.comparison.truth import read_measured
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
-_OTHER_CODE = "predictor.extrap"  # it asks a program in an environment of its own
+_KEPT = "validation.kept"  # an add-on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,30 +164,14 @@ def run(request: RunRequest, made: Callable[..., Series] = replace, output_of: t
         ) as output,
         runner_from_request(request, cautions=said, saying=False) as runner,
     ):
-        kept_by = _kept_by(request)
-        if type(series) is Series and kept_by is not None:
-            # Imported here because it is slow to import.
-            from validation.series.kept import Keeper
-
-            series = replace(series, keeper=Keeper(runner, kept_by))
+        if is_there(_KEPT):
+            series = provided(f"{_KEPT}:keeping")(series, runner, request)
         carry_out(series, runner, output, report)
         if request.timeline is not None and output.status not in (1, 2):  # the run of the target has not failed
             spec = settings.spec(targets[0])
             written = timelines().write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
             print(f"timeline: {written}", file=sys.stderr)
     return output.status
-
-
-def _kept_by(request: RunRequest) -> list[str] | None:
-    """Return what names the predictors for results that are kept; None: nothing is kept.
-
-    Not kept are results of other code than the project's own, and those whose answers are needed, as by a report.
-    """
-    if request.machine or request.truth or request.report or request.recorded or request.known:
-        return None
-    asked = ["default"] if request.predictor is None else names(request.predictor, "--predictor")
-    places = [VARIANTS[name].place if name in VARIANTS else "" for name in asked if request.predictor is not None]
-    return None if any(not place or place.startswith(_OTHER_CODE) for place in places) else asked
 
 
 def series_from_request(

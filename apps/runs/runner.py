@@ -137,7 +137,7 @@ class Runner:
         if self.store is not None and record.identity != made.identity and not self._known(record.identity):
             self.store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
-        self.cautions.add(str(spec.target), record.cautions, key=_caution_key(spec))
+        self.cautions.add(str(spec.target), record.cautions, key=caution_key(spec))
         self._compare(spec, record)
         return record
 
@@ -151,7 +151,7 @@ class Runner:
         difference = recorded.difference(totals_of_record(record))
         if difference is not None:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
-            self.cautions.add(str(spec.target), [said], key=_caution_key(spec))
+            self.cautions.add(str(spec.target), [said], key=caution_key(spec))
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """Return the spec with the measured computation replayed by its runs (computation.py)."""
@@ -190,8 +190,7 @@ class Runner:
 
     def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or execute it now."""
-        known = self.store.get("probe", key) if self.store is not None else None
-        if known is not None and self.store is not None:
+        if self.store is not None and (known := self.store.get("probe", key)) is not None:
             try:
                 measured = from_fields(Measurement, known)
                 plan.check(measured)
@@ -280,15 +279,14 @@ class Runner:
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:
         measured = identity.get("source") == "measurement"  # the store then reports that it is reused
-        record = self.store.get_record(identity, inexact=measured) if self.store is not None else None
-        wrong = None if record is None else misfit(record)
-        if self.store is not None and wrong is not None:
+        record = None if self.store is None else self.store.get_record(identity, inexact=measured)
+        if self.store is not None and record is not None and (wrong := misfit(record)) is not None:
             self.store.refuse("record", identity_hash(identity), wrong)
             return None
         return record
 
 
-def _caution_key(spec: RunSpec) -> tuple[object, ...]:
+def caution_key(spec: RunSpec) -> tuple[object, ...]:
     """Return what distinguishes the spec from others of a command whose targets have the same name."""
     return spec.target.platform.content_hash, spec.target.placement, spec.efficiency
 

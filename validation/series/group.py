@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
@@ -22,7 +21,6 @@ from predictor.evidence.broker import Broker
 from validation.comparison.compare import Failure, Result, Witness, compare
 from validation.comparison.truth import MeasuredTimes
 from validation.series.case import Case
-from validation.series.kept import Keeper, Kept, Said
 
 _AHEAD = 16  # most cases whose answers wait for their truths; answers may hold large recordings
 
@@ -34,17 +32,12 @@ class Group:
         cases: The cases.
         asked: The predictors of a target.
         measured: Measured times, which are the truth instead of simulations; None: the targets are simulated.
-        keeper: Has results of earlier commands; None: every case is predicted.
     """
 
     def __init__(
-        self,
-        cases: Sequence[Case],
-        asked: Callable[[Target], Sequence[Predictor]],
-        measured: MeasuredTimes | None,
-        keeper: Keeper | None = None,
+        self, cases: Sequence[Case], asked: Callable[[Target], Sequence[Predictor]], measured: MeasuredTimes | None
     ):
-        self._settings, self._asked, self._measured, self._keeper = cases[0].settings, asked, measured, keeper
+        self._settings, self._asked, self._measured = cases[0].settings, asked, measured
 
     def _broker(self, target: Target) -> Broker:
         """Return the broker for one target; a run of another target of the series is evidence as any other."""
@@ -59,7 +52,7 @@ class Group:
         if self._settings.machine is not None:
             return
         targets = [case.target for case in cases]
-        for target in (case.target for case in cases if self._kept(case) is None):
+        for target in targets:
             if self._measured is not None and not self._measured.knows(target):
                 continue
             for model in (model for model in self._asked(target) if takes(model, target)):
@@ -73,32 +66,26 @@ class Group:
     ) -> Iterator[tuple[Case, Result | Failure]]:
         """Yield the outcomes of cases in their order; predictors already answer while a truth is simulated."""
         most = 0 if self._settings.machine is not None else _AHEAD
-        waiting: deque[_Answered | Kept] = deque()
+        waiting: deque[_Answered] = deque()
         for case in cases:
-            waiting.append(self._kept(case) or self._answered(case, self._broker(case.target).on(runner)))
+            waiting.append(self._answered(case, self._broker(case.target).on(runner)))
             while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
                 yield from waiting.popleft().compared(runner, witness)
         for answered in waiting:
             yield from answered.compared(runner, witness)
 
-    def _kept(self, case: Case) -> Kept | None:
-        return None if self._keeper is None else self._keeper.known(case)
-
     def _answered(self, case: Case, broker: Broker) -> _Answered:
         """Return every predictor's answer for the case."""
         answers: list[Answer] = []
-        noting = nullcontext(Said()) if self._keeper is None else self._keeper.noting()
-        with noting as said:
-            try:
-                spec = self._settings.spec(case.target)
-                truth = spec if self._measured is None else self._measured.record(spec)
-                for model in self._asked(case.target):
-                    with doing(f"{model.name} predicts {case.target}"):
-                        answers += answers_or_reasons(model, [case.target], broker)
-            except (UserError, SimulationError) as err:
-                return _Answered(case, (), err)
-        keep = None if self._keeper is None else partial(self._keeper.keep, case, answers, said=said)
-        return _Answered(case, answers, truth, keep)
+        try:
+            spec = self._settings.spec(case.target)
+            truth = spec if self._measured is None else self._measured.record(spec)
+            for model in self._asked(case.target):
+                with doing(f"{model.name} predicts {case.target}"):
+                    answers += answers_or_reasons(model, [case.target], broker)
+        except (UserError, SimulationError) as err:
+            return _Answered(case, (), err)
+        return _Answered(case, answers, truth)
 
 
 @dataclass(frozen=True)
@@ -108,7 +95,6 @@ class _Answered:
     case: Case
     answers: Sequence[Answer]
     truth: RunRecord | RunSpec | UserError | SimulationError  # known, or to be simulated, or why there is none
-    keep: Callable[[Sequence[Result]], None] | None = None  # is given the results
 
     def has_truth(self, runner: Runner) -> bool:
         """Return whether the truth is there, or will not come."""
@@ -129,10 +115,8 @@ class _Answered:
         except (UserError, SimulationError) as err:
             yield self.case, Failure(target, err)
             return
-        results = [compare(answer, truth, mapping=self.case.mapping) for answer in self.answers]
-        if self.keep is not None:
-            self.keep(results)
-        for answer, result in zip(self.answers, results, strict=True):
+        for answer in self.answers:
+            result = compare(answer, truth, mapping=self.case.mapping)
             if witness is not None:
                 witness(answer, truth, result)
             yield self.case, result

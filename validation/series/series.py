@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from validation.comparison.compare import Failure, Result, Witness
     from validation.comparison.truth import MeasuredTimes
     from validation.series.group import Group
-    from validation.series.kept import Keeper
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class Series:
     predictors: Sequence[Predictor] | PredictorsOf  # of every target, or by target
     alone: bool = False  # each case is a group of its own, and the cases are evaluated in their order
     measured: MeasuredTimes | None = None  # measured times, which are the truth instead of simulations
-    keeper: Keeper | None = None  # has results of earlier commands, and keeps new ones; None: nothing is kept
     left_out: tuple[str, ...] = ()  # why cases of a product are not among these
 
     def __post_init__(self) -> None:
@@ -51,9 +49,7 @@ class Series:
     @property
     def predictions(self) -> int:
         """Number of predictions; one that a predictor refuses counts too."""
-        kept = [None if self.keeper is None else self.keeper.known(case) for case in self.cases]
-        known = sum(len(case.results) for case in kept if case is not None)
-        return known + sum(len(self.asked(case.target)) for case, its in zip(self.cases, kept, strict=True) if not its)
+        return sum(len(self.asked(case.target)) for case in self.cases)
 
     def plan(self, *, truths: bool = True, limit: EvidenceLimit | None = None) -> Plan:
         """Return the simulations of the series, for --dry-run.
@@ -103,7 +99,7 @@ class Series:
         from validation.series.group import Group
 
         groups = self._by_group(self.cases)
-        return {key: Group(cases, self.asked, self.measured, self.keeper) for key, cases in groups.items()}
+        return {key: Group(cases, self.asked, self.measured) for key, cases in groups.items()}
 
     def _by_group(self, cases: Iterable[Case]) -> dict[Hashable, list[Case]]:
         groups: dict[Hashable, list[Case]] = {}

@@ -17,11 +17,10 @@ from apps.store.identity import identity_hash
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.base import EvidenceRequest, OutOfRange, Prediction
-from validation.run import RunRequest, _kept_by
-from validation.series import kept
+from validation import kept
+from validation.kept import Keeper, KeptSeries, predictors_of
+from validation.run import RunRequest
 from validation.series.case import Case
-from validation.series.kept import Keeper
-from validation.series.series import Series
 
 PLATFORM = named_grid("grid4x2")
 
@@ -67,7 +66,7 @@ def rows(record_of, tmp_path):
 
         model = Divide()
         with Store(tmp_path) as store, Runner(jobs=1, store=store, simulate=simulate) as runner:
-            series = Series((case,), (model,), keeper=Keeper(runner, names))
+            series = KeptSeries((case,), (model,), keeper=Keeper(runner, store, names))
             results = [result for _, result in series.outcomes(runner)]
             assert series.predictions == len(results)
             return results, model.asked, runner.cautions.lines()
@@ -122,7 +121,7 @@ def test_kept_results_of_another_form_are_reported_and_made_again(case, rows, tm
 
 
 def test_only_the_projects_own_predictors_on_simulated_kernels_are_kept():
-    assert _kept_by(RunRequest()) == ["default"]
-    assert _kept_by(RunRequest(predictor="hcf, structural")) == ["hcf", "structural"]
+    assert predictors_of(RunRequest()) == ["default"]
+    assert predictors_of(RunRequest(predictor="hcf, structural")) == ["hcf", "structural"]
     for other in ({"predictor": "mine.py:P"}, {"predictor": "all"}, {"report": "a.html"}, {"truth": "a.csv"}):
-        assert _kept_by(RunRequest(**other)) is None
+        assert predictors_of(RunRequest(**other)) is None

@@ -9,8 +9,6 @@ TYPE_CHECKING = False  # importing typing takes longer than all that is here
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PACKAGES = ("platforms", "apps", "predictor", "validation")
-_NAME = "platforms.files.installation"  # of this module in a checkout
 # Files that are modules or are compiled, or that modules read.
 _READ = (".py", ".c", ".h", ".cpp", ".hpp", ".f", ".f90", ".toml", ".csv", ".txt")
 
@@ -20,7 +18,7 @@ def files_state() -> dict[str, tuple[int, ...]]:
 
     No user can set the time at which a file's inode changed, so that a file with other content has another state.
     """
-    packages = PACKAGES if __name__ == _NAME else ("gridval",)
+    packages = ("gridval",) if __name__.startswith("gridval.") else ("platforms", "apps", "predictor", "validation")
     root = os.path.abspath(os.path.join(__file__, *[os.pardir] * len(__name__.split("."))))
     paths = [path for package in packages for path in _files(os.path.join(root, package))]
     paths += [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
