@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
-_KEPT = "validation.kept"  # an add-on
+_KEPT = "validation.kept.keeper"  # an add-on
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..kept.state import files_state
 from .client import EXIT, PATIENCE_S, SIGNAL, is_users
 from .copy import become, leave_at_exit
 from .identity import identity, socket_path
-from .state import files_state
 
 IDLE_S = 60.0
 _MOST_BYTES = 1 << 20  # of an identity, and of names of modules

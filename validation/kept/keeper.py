@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from apps.results.record import RunRecord
 from apps.runs.cautions import experiments_cautions
@@ -34,12 +34,9 @@ from predictor.base import Evidence
 from predictor.evidence.broker import as_carried_out, evidence_settings
 from predictor.families import VARIANTS
 from validation.comparison.compare import Failure, Result, Witness
-from validation.resident.state import files_state
+from validation.kept.state import files_state
 from validation.series.case import Case
 from validation.series.series import Series
-
-if TYPE_CHECKING:
-    from validation.run import RunRequest
 
 _KIND = "comparison"
 # Kind of the entry of a kind of evidence; what the options declare needs none.
@@ -49,7 +46,18 @@ _OTHER_CODE = "predictor.extrap"  # it asks a program in an environment of its o
 Said = list[tuple[str, list[str], Hashable]]  # cautions about runs, as arguments of Cautions.add
 
 
-def keeping(series: Series, runner: Runner, request: RunRequest) -> Series:
+class Request(Protocol):
+    """The options of ``gridval run`` that decide whether results are kept."""
+
+    predictor: str | None
+    machine: str | None
+    truth: str | None
+    report: str | None
+    recorded: str | None
+    known: tuple[str, ...]
+
+
+def keeping(series: Series, runner: Runner, request: Request) -> Series:
     """Return the series of a request with kept results; unchanged where its results may not be kept."""
     kept_by = predictors_of(request)
     if type(series) is not Series or kept_by is None or runner.store is None:
@@ -57,7 +65,7 @@ def keeping(series: Series, runner: Runner, request: RunRequest) -> Series:
     return KeptSeries(**vars(series), keeper=Keeper(runner, runner.store, kept_by))
 
 
-def predictors_of(request: RunRequest) -> list[str] | None:
+def predictors_of(request: Request) -> list[str] | None:
     """Return what names the predictors for results that are kept; None: nothing is kept.
 
     Not kept are results of other code than the project's own, and those whose answers are needed, as by a report.

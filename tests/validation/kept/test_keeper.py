@@ -17,8 +17,8 @@ from apps.store.identity import identity_hash
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.base import EvidenceRequest, OutOfRange, Prediction
-from validation import kept
-from validation.kept import Keeper, KeptSeries, predictors_of
+from validation.kept import keeper
+from validation.kept.keeper import Keeper, KeptSeries, predictors_of
 from validation.run import RunRequest
 from validation.series.case import Case
 
@@ -84,7 +84,7 @@ def test_a_case_is_predicted_once_and_its_rows_and_cautions_stay_the_same(case, 
 def test_other_predictors_or_files_of_the_project_give_results_of_their_own(case, rows, monkeypatch):
     rows(case(8))
     assert rows(case(8), names=("other",))[1] == 1
-    monkeypatch.setattr(kept, "files_state", lambda: {"a.py": (1, 2, 3, 4)})
+    monkeypatch.setattr(keeper, "files_state", lambda: {"a.py": (1, 2, 3, 4)})
     assert rows(case(8))[1] == 1
     assert rows(case(8))[1] == 0
 
