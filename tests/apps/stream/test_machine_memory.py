@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from apps.measuring.solo import solo_problem
+from apps.measuring.rehearsal import solo_problem
 
 from apps.calibrate.machine.command import timed_triads
 from apps.calibrate.machine.kernels import TimedKernels, triad_Bps
