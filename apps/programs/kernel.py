@@ -241,6 +241,8 @@ def _read_kernel(name: str) -> Kernel:
     if not isinstance(data.get("uniform", False), bool) or ("uniform" in data and "iterations" not in data):
         remedy = "Give true, false or nothing, and nothing without iterations"
         raise KernelError(str(path), f"uniform = {data['uniform']!r}", remedy)
+    if isinstance(data.get("classes"), dict):
+        data["classes"] = {name: _one_by_one(values) for name, values in data["classes"].items()}
     check_values(path, data)
     timed, declared = data.get("calibration_iterations"), data["bytes_per_flop"]
     return Kernel(
@@ -269,6 +271,19 @@ def _read_kernel(name: str) -> Kernel:
         solo_iterations=data.get("solo_iterations", timed),
         solo_size=data.get("solo_size", data.get("calibration_size")),
     )
+
+
+def _one_by_one(values: Any) -> Any:
+    """Return a table in which ``name3 = [a, b]`` has become ``name3 = a`` and ``name4 = b``; another value stays."""
+    if not isinstance(values, dict):
+        return values
+    single: dict[str, Any] = {}
+    for key, value in values.items():
+        stem = key.rstrip("0123456789")
+        listed = isinstance(value, list) and stem != key
+        numbered = enumerate(value, int(key.removeprefix(stem))) if listed else ()
+        single |= {f"{stem}{number}": item for number, item in numbered} if listed else {key: value}
+    return single
 
 
 def shared_names() -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from apps.measuring.rehearsal import solo_problem
 
 from apps.calibrate.machine.command import timed_triads
 from apps.calibrate.machine.kernels import TimedKernels, triad_Bps
@@ -14,6 +13,7 @@ from apps.calibrate.machine.rows import MachineTime, Rows
 from apps.errors import KernelError, SimulationError
 from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine
+from apps.measuring.rehearsal import solo_problem
 from apps.speed import COMMAND
 from apps.store.store import Store
 from apps.stream import on_machine
