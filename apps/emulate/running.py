@@ -228,7 +228,7 @@ def overload_text(cores: int, needed_flops: float, processor: int, flops: float)
 
 _HERE = Path(__file__).parent
 _FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
-SPACES = "/dev/shm"  # as in grid/spaces.h: inside the grid a folder of its own
+SPACES = "/dev/shm"  # as in grid/emulated.c: inside the grid a folder of its own
 _ENTER = f"{SPACES}/emulated enter"  # runs a command in a node, as ssh would
 PACER = f"{SPACES}/pacer.so"
 
