@@ -36,10 +36,9 @@ def answer(request: CalibrateRequest) -> Reply:
     _check(request)
     if request.patterns:
         # Imported here because they are slow to import.
-        from apps.calibrate.patterns import report as patterns
-        from apps.calibrate.patterns.calibrate import calibrated as from_patterns
+        from apps.calibrate.patterns import calibrate as patterns
 
-        shared = from_patterns(request, _files(request))
+        shared = patterns.calibrated(request, _files(request))
         return Reply(shared, lambda: patterns.as_text(shared, wide=request.wide), lambda: patterns.as_json(shared))
     if not request.p2p:
         # Imported here because they are slow to import.
@@ -72,8 +71,7 @@ def calibrated(request: CalibrateRequest) -> Calibration:
     from apps.calibrate.platform_file import Cluster, platform_file, smpi_options
     from apps.calibrate.points import ends, fitted_and_held_out, held_out_sizes, property_of
     from apps.calibrate.readers import measured_of, read_samples
-    from apps.calibrate.replay import replayed
-    from apps.calibrate.report import Calibration
+    from apps.calibrate.report import Calibration, replayed
     from platforms.read.read import kept_file, read_platform
 
     samples = read_samples(request.p2p, given(request.cluster))

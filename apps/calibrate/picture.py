@@ -9,7 +9,7 @@ import numpy as np
 
 from apps.calibrate.model import NEVER, Model
 from apps.calibrate.points import Measured
-from apps.calibrate.replay import CallErrors
+from apps.calibrate.report import CallErrors
 from platforms.plotting.charts import finish, panels
 
 if TYPE_CHECKING:

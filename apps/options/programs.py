@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
 
 
-BUILD = "apps.programs.compilers.build:build"  # of an add-on
+BUILD = "apps.build:build"  # of an add-on
 _GOES_WITH_PROGRAM = (
     "--program-args",
     "--program-iterations",

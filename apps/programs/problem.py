@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from apps.errors import KernelError
-from apps.programs.kernel import Kernel, Value, named_kernel, shared_names
+from apps.programs.kernel import Kernel, Value, allows, bytes_per_flop, named_kernel, rank_rule, shared_names
 from apps.programs.own_program import SHARES, UserProgram
-from apps.programs.rules import allows, bytes_per_flop, rank_rule
 from platforms.errors import known_names, matching
 from platforms.wording import number_of
 

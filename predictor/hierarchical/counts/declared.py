@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.programs.kernel import kernels_with, named_kernel
-from apps.programs.rules import bytes_per_flop
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from apps.traffic.path import LARGE_BYTES, Path
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
 from predictor.structural.collectives import exchanges
