@@ -4,7 +4,6 @@
 
 #include "../harness/run.h"
 #include "matrix.h"
-#include "slab.h"
 
 /* The preconditioner: incomplete Cholesky factors, without fill-in, of the part of the matrix between nodes that the
  * rank owns.  M = (1 + L) D (1 + L)^T, L strictly lower with the blocks of the matrix, D of 3 x 3 blocks. */
