@@ -7,7 +7,6 @@
 #include "bundled.h"
 #include "ends.h"
 #include "links.h"
-#include "share.h"
 
 /* Adds the flows of a link to the change. */
 static void note_sharers(Graph *graph, const Link *link)
@@ -73,8 +72,11 @@ static int solve(Graph *graph)
   bundles_forget_empty(graph);
   if (graph->crowded || graph->reached_count > 0)
     spread(graph);
-  if (is_limited(graph))
-    return share(graph);
+  if (is_limited(graph)) {
+    Sharing sharing = {graph->flow,          graph->entry,   graph->changed,
+                       graph->changed_count, graph->reached, graph->reached_count};
+    return rates_share(&sharing) ? DONE : BAD_INPUT;
+  }
   give_bounds(graph);
   return DONE;
 }

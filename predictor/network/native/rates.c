@@ -3,9 +3,10 @@
  *
  * The solution repeats one step: if the bounds of some flows are below their shares of the tightest link, these flows
  * get their bounds; otherwise the flows of that link get their shares of it. */
-#include "share.h"
+#include "rates.h"
 
 #include <math.h>
+#include <stddef.h>
 
 /* Subtracts the rate of a flow from the remaining capacity of its links. */
 static void take_from_links(const Flow *flow)
@@ -27,16 +28,16 @@ typedef struct {
 } Left;
 
 /* Marks the flows as without a rate. */
-static Left forget_rates(Graph *graph)
+static Left forget_rates(const Sharing *sharing)
 {
-  for (int64_t i = 0; i < graph->reached_count; i++) {
-    Link *link = graph->reached[i];
+  for (int64_t i = 0; i < sharing->reached_count; i++) {
+    Link *link = sharing->reached[i];
     link->remaining = link->capacity;
     link->usage = 0.0;
   }
-  Left left = {graph->changed_count, INFINITY, -INFINITY};
-  for (int64_t i = 0; i < graph->changed_count; i++) {
-    Flow *flow = &graph->flow[graph->changed[i].slot];
+  Left left = {sharing->changed_count, INFINITY, -INFINITY};
+  for (int64_t i = 0; i < sharing->changed_count; i++) {
+    Flow *flow = &sharing->flow[sharing->changed[i].slot];
     const Path *path = flow->path;
     flow->rate = -1.0;
     if (path->wish < left.least_wish)
@@ -50,12 +51,12 @@ static Left forget_rates(Graph *graph)
 }
 
 /* Returns the link with the smallest share for a flow of penalty 1, NULL if no link has flows without a rate. */
-static Link *tightest(const Graph *graph, double *least)
+static Link *tightest(const Sharing *sharing, double *least)
 {
   Link *found = NULL;
   *least = INFINITY;
-  for (int64_t i = 0; i < graph->reached_count; i++) {
-    Link *link = graph->reached[i];
+  for (int64_t i = 0; i < sharing->reached_count; i++) {
+    Link *link = sharing->reached[i];
     if (link->tight && link->usage > 0.0 && link->remaining / link->usage < *least) {
       *least = link->remaining / link->usage;
       found = link;
@@ -65,12 +66,12 @@ static Link *tightest(const Graph *graph, double *least)
 }
 
 /* Sets the flows whose wishes are within the limit to their bounds. */
-static void grant_wishes(Graph *graph, double limit, Left *left)
+static void grant_wishes(const Sharing *sharing, double limit, Left *left)
 {
   bool last = left->most_wish <= limit; /* then no flow needs what remains on the links */
   left->least_wish = INFINITY;
-  for (int64_t i = 0; i < graph->changed_count; i++) {
-    Flow *flow = &graph->flow[graph->changed[i].slot];
+  for (int64_t i = 0; i < sharing->changed_count; i++) {
+    Flow *flow = &sharing->flow[sharing->changed[i].slot];
     if (flow->rate >= 0.0)
       continue;
     double wish = flow->path->wish;
@@ -86,10 +87,10 @@ static void grant_wishes(Graph *graph, double limit, Left *left)
 }
 
 /* Sets the flows of a link that have no rate yet to their shares of it. */
-static void divide(Graph *graph, Link *link, double fair, Left *left)
+static void divide(const Sharing *sharing, Link *link, double fair, Left *left)
 {
-  for (int32_t i = link->head; i != NOTHING; i = graph->entry[i].after) {
-    Flow *flow = &graph->flow[graph->entry[i].slot];
+  for (int32_t i = link->head; i != NOTHING; i = sharing->entry[i].after) {
+    Flow *flow = &sharing->flow[sharing->entry[i].slot];
     if (flow->rate < 0.0) {
       flow->rate = fair / flow->path->penalty;
       if (--left->count > 0)
@@ -99,18 +100,18 @@ static void divide(Graph *graph, Link *link, double fair, Left *left)
   link->usage = 0.0;
 }
 
-int share(Graph *graph)
+bool rates_share(const Sharing *sharing)
 {
   double fair;
-  Left left = forget_rates(graph);
+  Left left = forget_rates(sharing);
   while (left.count > 0) {
-    Link *link = tightest(graph, &fair);
+    Link *link = tightest(sharing, &fair);
     if (left.least_wish <= fair * SLACK)
-      grant_wishes(graph, fair * SLACK, &left);
+      grant_wishes(sharing, fair * SLACK, &left);
     else if (link)
-      divide(graph, link, fair, &left);
+      divide(sharing, link, fair, &left);
     else
-      return BAD_INPUT; /* the bounds are not numbers */
+      return false; /* the bounds are not numbers */
   }
-  return DONE;
+  return true;
 }
