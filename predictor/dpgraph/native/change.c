@@ -47,7 +47,7 @@ static void reschedule(Graph *graph, Changed changed, double now_s)
   flow->remaining -= before * flow->factor * (now_s - flow->since_s);
   flow->since_s = now_s;
   double left = flow->remaining > 0.0 ? flow->remaining : 0.0;
-  ends_schedule(&graph->ends, graph->flow, changed.slot, now_s + left / (flow->rate * flow->factor));
+  ends_set(graph, changed.slot, now_s + left / (flow->rate * flow->factor));
 }
 
 /* Returns whether any link limits the flows of the change. */
@@ -86,7 +86,7 @@ int change_rates(Graph *graph, double now_s)
     link->tight = links_over(link);
   }
   int result = solve(graph);
-  while (result == DONE && bundles_overrun(graph, now_s))
+  while (result == DONE && graph->bundles > 0 && bundles_overrun(graph, now_s))
     result = solve(graph);
   for (int64_t i = 0; i < graph->changed_count; i++)
     reschedule(graph, graph->changed[i], now_s);

@@ -105,7 +105,9 @@ int graph_close(Graph *graph)
   free(graph->link);
   free(graph->reached);
   free(graph->starts.event);
+  free(graph->starts.heap.event);
   free(graph->ends.event);
+  free(graph->ends.heap.event);
   free(graph->flow);
   free(graph->entry);
   free(graph->free);

@@ -18,6 +18,7 @@
 #define PRECISION_S 1e-9 /* events at most this far apart are simultaneous: PRECISION_S of fluid.py */
 #define NOBODY (-1)      /* instead of a rank */
 #define NOTHING (-1)     /* instead of a slot or an index */
+#define IN_ORDER (-2)    /* instead of a place in a heap: among the ordered events of a queue */
 
 typedef struct {
   double clock_s; /* date the rank has reached */
@@ -89,14 +90,15 @@ typedef struct {
   const Path *path;
   int64_t seen; /* latest step that reached the flow */
   int32_t message; /* its place */
-  int32_t place; /* in the heap of ends, or in the heap of its bundle; NOTHING: in neither */
+  int32_t place; /* in the heap of ends, or in the heap of its bundle; IN_ORDER; NOTHING: in none */
   int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
+  int32_t turn;  /* of its latest entry among the ordered ends */
 } Flow;
 
 typedef struct {
   double date_s;
   int32_t what; /* place of a starting message, or slot of an ending flow */
-  int32_t kind; /* of a starting message */
+  int32_t kind; /* of a starting message; turn of an ending flow */
 } Event;
 
 /* A rank that pauses until a date: it polls for messages, sleeps or computes. */
@@ -119,6 +121,14 @@ typedef struct {
   Event *event;
   int64_t size;
 } Heap;
+
+/* Events by date.  Those from `first` up to `last` are in order; the others, which were earlier than many of them, are in
+   a heap. */
+typedef struct {
+  Event *event;
+  int64_t first, last, room; /* `room` events, in order and in the heap each */
+  Heap heap;
+} Events;
 
 typedef struct {
   int32_t slot;
@@ -162,9 +172,8 @@ struct Graph {
   Crossing *crossing;
   Link *link;
   int64_t width;       /* largest number of links on a path */
-  Heap starts, ends;   /* messages waiting for their latency to pass; flows by end date */
-  int64_t starts_room; /* capacity of `starts`, in events */
-  Flow *flow;          /* by slot, like the heap of ends, `free` and `changed` */
+  Events starts, ends; /* messages waiting for their latency to pass; flows by end date */
+  Flow *flow;          /* by slot, like `free` and `changed` */
   Entry *entry;
   int64_t slots;      /* allocated slots */
   int64_t used_slots; /* slots from here on have never held a flow */
@@ -196,5 +205,12 @@ struct Graph {
   int64_t reached_count;
   bool crowded; /* a new flow crosses a link that limits its flows, now or before this date */
 };
+
+/* Programs that poll (polls.h) or receive from any source (choices.h) run in rounds (rounds.h): no rank may run ahead of
+   the network's date. */
+static inline bool by_date(const Input *input)
+{
+  return input->polls > 0 || input->open > 0;
+}
 
 #endif
