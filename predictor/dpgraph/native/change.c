@@ -19,19 +19,15 @@ static void note_sharers(Graph *graph, const Link *link)
   }
 }
 
-/* Adds all flows whose rates may change: those connected by tight links to the flows and links from these indices on.
-   Returns whether any link limits them. */
-static bool spread(Graph *graph, int64_t flows, int64_t links)
+/* Adds all flows whose rates may change: those connected by tight links to a flow of the change. */
+static void spread(Graph *graph)
 {
-  bool limited = false;
+  int64_t flows = 0, links = 0;
   while (flows < graph->changed_count || links < graph->reached_count)
-    if (links < graph->reached_count) {
-      limited |= graph->reached[links]->tight;
+    if (links < graph->reached_count)
       note_sharers(graph, graph->reached[links++]);
-    } else {
-      links_of_flow(graph, &graph->flow[graph->changed[flows++].slot]);
-    }
-  return limited;
+    else
+      links_of_path(graph, graph->flow[graph->changed[flows++].slot].path);
 }
 
 /* Advances a flow to this date and schedules its end, unless its rate is unchanged. */
@@ -54,48 +50,40 @@ static void reschedule(Graph *graph, Changed changed, double now_s)
   ends_set(graph, changed.slot, now_s + left / (flow->rate * flow->factor));
 }
 
-static void give_bounds(Graph *graph, int64_t flows)
+/* Returns whether any link limits the flows of the change. */
+static bool is_limited(const Graph *graph)
 {
-  for (int64_t i = flows; i < graph->changed_count; i++) {
+  for (int64_t i = 0; i < graph->reached_count; i++)
+    if (graph->reached[i]->tight)
+      return true;
+  return false;
+}
+
+static void give_bounds(Graph *graph)
+{
+  for (int64_t i = 0; i < graph->changed_count; i++) {
     Flow *flow = &graph->flow[graph->changed[i].slot];
     flow->rate = flow->path->bound_Bps;
   }
 }
 
-/* Computes the rates of the flows connected to the changed flows and reached links from these indices on. */
-static int solve(Graph *graph, int64_t flows, int64_t links, double now_s)
+/* Computes the rates of the flows in the change. */
+static int solve(Graph *graph)
 {
-  graph->binding_count = 0;
-  int result = DONE;
-  if (spread(graph, flows, links))
-    result = share(graph, flows, links);
-  else
-    give_bounds(graph, flows);
-  if (graph->bundles == 0)
-    for (int64_t i = flows; i < graph->changed_count; i++)
-      reschedule(graph, graph->changed[i], now_s);
-  return result;
-}
-
-static int solve_bundles(Graph *graph, double now_s)
-{
-  int result;
-  for (int64_t i = 0; i < graph->freed_count; i++)
-    links_reach(graph, graph->freed[i]);
-  do {
-    bundles_forget_empty(graph);
-    result = solve(graph, 0, 0, now_s);
-  } while (result == DONE && bundles_overrun(graph, now_s));
-  for (int64_t i = 0; i < graph->changed_count; i++)
-    reschedule(graph, graph->changed[i], now_s);
-  return result;
+  bundles_forget_empty(graph);
+  if (graph->crowded || graph->reached_count > 0)
+    spread(graph);
+  if (is_limited(graph))
+    return share(graph);
+  give_bounds(graph);
+  return DONE;
 }
 
 /* Gives new flows that no link limits their bounds. */
 static void begin_unlimited(Graph *graph, double now_s)
 {
-  for (int64_t i = 0; i < graph->begun_flows; i++) {
-    int32_t slot = graph->begun_flow[i];
+  for (int64_t i = 0; i < graph->changed_count; i++) {
+    int32_t slot = graph->changed[i].slot;
     Flow *flow = &graph->flow[slot];
     flow->rate = flow->path->bound_Bps;
     ends_set(graph, slot, now_s + flow->remaining / (flow->rate * flow->factor));
@@ -104,30 +92,18 @@ static void begin_unlimited(Graph *graph, double now_s)
 
 int change_rates(Graph *graph, double now_s)
 {
-  for (int64_t i = 0; i < graph->freed_count; i++) { /* flows that ended may have freed capacity on these links */
-    Link *link = graph->freed[i];
-    link->tight = links_over(link);
-    link->freed = false;
-  }
-  if (graph->bundles > 0)
-    return solve_bundles(graph, now_s);
-  if (!graph->crowded && graph->freed_count == 0) {
+  if (!graph->crowded && graph->reached_count == 0 && graph->bundles == 0) {
     begin_unlimited(graph, now_s);
     return DONE;
   }
-  /* Flows that tight links do not connect are solved apart, which takes less time. */
-  int result = DONE;
-  for (int64_t i = 0; i < graph->freed_count && result == DONE; i++)
-    if (graph->freed[i]->seen != graph->step) {
-      int64_t flows = graph->changed_count, links = graph->reached_count;
-      links_reach(graph, graph->freed[i]);
-      result = solve(graph, flows, links, now_s);
-    }
-  for (int64_t i = 0; i < graph->begun_flows && result == DONE; i++)
-    if (graph->flow[graph->begun_flow[i]].seen != graph->step) {
-      int64_t flows = graph->changed_count, links = graph->reached_count;
-      change_note(graph, graph->begun_flow[i]);
-      result = solve(graph, flows, links, now_s);
-    }
+  for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have freed capacity on these links */
+    Link *link = graph->reached[i];
+    link->tight = links_over(link);
+  }
+  int result = solve(graph);
+  while (result == DONE && graph->bundles > 0 && bundles_overrun(graph, now_s))
+    result = solve(graph);
+  for (int64_t i = 0; i < graph->changed_count; i++)
+    reschedule(graph, graph->changed[i], now_s);
   return result;
 }

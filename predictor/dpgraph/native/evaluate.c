@@ -54,7 +54,7 @@ static int start_flows(Graph *graph, double now_s)
     flow->since_s = now_s;
     flow->rate = 0.0;
     if (graph->bundles == 0) {
-      graph->begun_flow[graph->begun_flows++] = slot;
+      change_note(graph, slot);
       links_join(graph, slot);
     } else if (bundles_join(graph, slot, now_s) != DONE) {
       return NO_MEMORY;
@@ -75,7 +75,7 @@ static void write_ends(const Graph *graph)
 static int pass_date(Graph *graph, double now_s)
 {
   graph->step++;
-  graph->changed_count = graph->reached_count = graph->begun_flows = graph->freed_count = 0;
+  graph->changed_count = graph->reached_count = 0;
   graph->crowded = false;
   end_flows(graph, now_s);
   int result = start_flows(graph, now_s);
@@ -101,7 +101,7 @@ static int run_by_date(Graph *graph, int64_t rates)
       result = pass_date(graph, now_s);
     if (result != DONE)
       return result;
-    rates -= 1 + graph->begun_flows + graph->changed_count;
+    rates -= 1 + graph->changed_count;
   }
   return MORE;
 }
@@ -123,7 +123,7 @@ int graph_run(Graph *graph, int64_t rates)
     result = pass_date(graph, now_s);
     if (result != DONE)
       return result;
-    rates -= 1 + graph->begun_flows + graph->changed_count;
+    rates -= 1 + graph->changed_count;
   }
   return MORE;
 }

@@ -54,7 +54,7 @@ static inline void links_join(Graph *graph, int32_t slot)
   graph->crowded |= crowded;
 }
 
-/* Removes a flow from the links of its path, and lists the tight ones; `member`: it was in a bundle. */
+/* Removes a flow from the links of its path, and adds the tight ones to the change; `member`: it was in a bundle. */
 static inline void links_leave(Graph *graph, int32_t slot, bool member)
 {
   const Path *path = graph->flow[slot].path;
@@ -63,25 +63,19 @@ static inline void links_leave(Graph *graph, int32_t slot, bool member)
     Link *link = path->crossing[k].link;
     if (!(member & link->hub))
       links_exit(graph, link, leaving);
-    link->demand = link->head != NOTHING ? link->demand - path->crossing[k].amount : 0.0;
-    if (link->tight && !link->freed) {
-      link->freed = true;
-      graph->freed[graph->freed_count++] = link;
-    }
-    if (graph->bundles == 0)
-      continue;
     link->flows--;
     link->members -= member & !link->hub;
+    link->demand = link->head != NOTHING ? link->demand - path->crossing[k].amount : 0.0;
     link->shares = link->head != NOTHING ? link->shares - path->crossing[k].share : 0.0;
+    if (link->tight && link->seen != graph->step)
+      links_reach(graph, link);
   }
 }
 
-/* Adds the links that limit a flow, now or before, to the change of this date, and lists those that do now.  A link with
- * bundled flows does not count. */
-static inline void links_of_flow(Graph *graph, Flow *flow)
+/* Adds the links of a path that limit their flows, now or before, to the change of this date.  A link with bundled
+ * flows does not count. */
+static inline void links_of_path(Graph *graph, const Path *path)
 {
-  const Path *path = flow->path;
-  flow->binding = (int32_t)graph->binding_count;
   for (int32_t k = 0; k < path->crossings; k++) {
     Link *link = path->crossing[k].link;
     bool over = links_over(link) && link->members == 0;
@@ -89,10 +83,7 @@ static inline void links_of_flow(Graph *graph, Flow *flow)
       link->tight = over;
       links_reach(graph, link);
     }
-    if (link->tight && link->seen == graph->step)
-      graph->binding[graph->binding_count++] = &path->crossing[k];
   }
-  graph->binding[graph->binding_count++] = NULL;
 }
 
 #endif

@@ -25,13 +25,13 @@ static int allocate(Graph *graph)
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
-  graph->freed = array(input->links, sizeof *graph->freed);
+  graph->solution = array(1 << SOLUTION_BITS, sizeof *graph->solution);
   if (by_date(input) && polls_allocate(graph) != DONE)
     return NO_MEMORY;
   if (input->open > 0 && choices_allocate(graph) != DONE)
     return NO_MEMORY;
   if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link ||
-      !graph->reached || !graph->freed)
+      !graph->reached || !graph->solution)
     return NO_MEMORY;
   return DONE;
 }
@@ -106,9 +106,7 @@ int graph_close(Graph *graph)
   free(graph->crossing);
   free(graph->link);
   free(graph->reached);
-  free(graph->freed);
-  free(graph->begun_flow);
-  free(graph->binding);
+  free(graph->solution);
   free(graph->starts.event);
   free(graph->starts.heap.event);
   free(graph->ends.event);

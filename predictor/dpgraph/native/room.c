@@ -12,12 +12,11 @@ int room_for_flows(Graph *graph)
 {
   void *grown;
   int64_t slots = graph->slots ? 2 * graph->slots : FIRST_SLOTS;
-  if (slots * (graph->width + 1) > INT32_MAX)
+  if (slots * graph->width > INT32_MAX)
     return NO_MEMORY;
   if (!RESIZED(graph->flow, slots) || !RESIZED(graph->entry, slots * graph->width) ||
       !RESIZED(graph->ends.event, 2 * slots) || !RESIZED(graph->ends.heap.event, slots) ||
-      !RESIZED(graph->free, slots) || !RESIZED(graph->changed, slots) || !RESIZED(graph->begun_flow, slots) ||
-      !RESIZED(graph->binding, slots * (graph->width + 1)))
+      !RESIZED(graph->free, slots) || !RESIZED(graph->changed, slots))
     return NO_MEMORY;
   for (int64_t slot = graph->slots; slot < slots; slot++) {
     graph->flow[slot].place = NOTHING;

@@ -48,18 +48,16 @@ typedef struct Bundle Bundle; /* predictor/bundles */
 typedef struct {
   double demand;    /* sum over its flows of the most each can use */
   double limit;     /* the capacity, with tolerance */
-  uint32_t seen;    /* latest step that reached the link */
+  int64_t seen;     /* latest step that reached the link */
   int32_t head;     /* entry of its latest flow; NOTHING: none */
+  double shares;    /* sum over its flows of weight / penalty; 0 for hubs; for predictor/bundles, as the next */
+  double alarm_share; /* share of a bundle above which its flows may exceed the link; the latest one noted */
+  int32_t alarm_bundle, alarm_epoch, flows, members; /* bundle of the alarm; number of flows, of bundled flows */
   bool tight;       /* part of the latest solution; after each date: its flows could exceed its capacity */
-  bool freed;       /* listed in `freed` */
   bool hub;         /* many paths cross it */
   double capacity;
   double remaining; /* capacity not assigned yet */
   double usage;     /* sum over its flows without a rate of weight / penalty */
-  /* For predictor/bundles: */
-  double shares;    /* sum over its flows of weight / penalty; 0 for hubs */
-  double alarm_share; /* share of a bundle above which its flows may exceed the link; the latest one noted */
-  int32_t alarm_bundle, alarm_epoch, flows, members; /* bundle of the alarm; number of flows, of bundled flows */
 } Link;
 
 /* A link on a path. */
@@ -90,8 +88,7 @@ typedef struct {
   double rate;      /* -1 until the solution has set it */
   double factor;    /* progress per rate */
   const Path *path;
-  uint32_t seen;   /* latest step that reached the flow */
-  int32_t binding; /* the first crossing of a tight link among Graph.binding, which ends with NULL */
+  int64_t seen; /* latest step that reached the flow */
   int32_t message; /* its place */
   int32_t place; /* in the heap of ends, or in the heap of its bundle; IN_ORDER; NOTHING: in none */
   int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
@@ -137,6 +134,15 @@ typedef struct {
   int32_t slot;
   double before_Bps; /* the flow's rate before the change */
 } Changed;
+
+enum { SOLUTION_FLOWS = 24, SOLUTION_BITS = 9 };
+
+/* The rates of flows on these paths, which tight links connect to no others. */
+typedef struct {
+  int64_t count;
+  const Path *path[SOLUTION_FLOWS];
+  double rate[SOLUTION_FLOWS];
+} Solution;
 
 /* A list of messages, given by its first and last; NOTHING: it is empty. */
 typedef struct {
@@ -201,16 +207,12 @@ struct Graph {
   int64_t count[COUNTERS]; /* duration of a poll, in first polls; shared by all ranks, as in SimGrid */
   Choosing choosing;
   int64_t turns, failed_polls; /* failed polls since any rank last progressed */
-  uint32_t step;    /* number of the date */
-  int32_t *begun_flow; /* slots of the new flows, where there are no bundles */
-  Link **freed;     /* links that limited flows which have ended */
-  int64_t begun_flows, freed_count;
+  int64_t step;     /* number of the date */
   Changed *changed; /* flows whose rates may change */
   int64_t changed_count;
   Link **reached;   /* links that limit these flows, or did before this date */
   int64_t reached_count;
-  const Crossing **binding; /* of the flows, see Flow */
-  int64_t binding_count;
+  Solution *solution; /* by hash of the paths */
   bool crowded; /* a new flow crosses a link that limits its flows, now or before this date */
 };
 
