@@ -1,4 +1,5 @@
 /* The loop over the dates of an evaluation. */
+#include <limits.h>
 #include <math.h>
 
 #include "bundled.h"
@@ -104,6 +105,11 @@ static int run_by_date(Graph *graph, int64_t rates)
     rates -= 1 + graph->changed_count;
   }
   return MORE;
+}
+
+int graph_copies(const Graph *graph)
+{
+  return graph->copies < INT_MAX ? (int)graph->copies : INT_MAX;
 }
 
 int graph_run(Graph *graph, int64_t rates)

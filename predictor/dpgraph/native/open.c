@@ -3,7 +3,6 @@
 
 #include "bundled.h"
 #include "check.h"
-#include "choices.h"
 #include "polls.h"
 #include "ranks.h"
 #include "room.h"
@@ -28,8 +27,9 @@ static int allocate(Graph *graph)
   graph->solution = array(1 << SOLUTION_BITS, sizeof *graph->solution);
   if (by_date(input) && polls_allocate(graph) != DONE)
     return NO_MEMORY;
-  if (input->open > 0 && choices_allocate(graph) != DONE)
-    return NO_MEMORY;
+  int result = input->open > 0 ? choices_allocate(graph) : DONE;
+  if (result != DONE)
+    return result;
   if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link ||
       !graph->reached || !graph->solution)
     return NO_MEMORY;
@@ -68,7 +68,7 @@ static int begin(Graph *graph, int64_t hub_paths)
   return steps_make(graph);
 }
 
-int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_paths, Graph **made)
+int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t may_end, int64_t hub_paths, Graph **made)
 {
   *made = NULL;
   int result = check(input, copies, fixed);
@@ -80,6 +80,7 @@ int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_pa
   graph->input = *input;
   graph->copies = copies;
   graph->fixed = fixed;
+  graph->may_end = may_end && !by_date(input);
   result = allocate(graph);
   if (result == DONE)
     result = begin(graph, hub_paths);
@@ -124,6 +125,7 @@ int graph_close(Graph *graph)
   free(graph->alias);
   free(graph->differs);
   choices_free(graph);
+  repeats_free(graph);
   bundles_free(graph);
   free(graph);
   return DONE;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "choices.h"
+#include "bundled.h"
 #include "heap.h"
 #include "polls.h"
 #include "room.h"
@@ -172,7 +172,10 @@ static int go_on(Graph *graph, int32_t number)
   const Parts *parts = &graph->parts[number];
   if (rank->copy >= 0)
     leave(graph, rank->copy);
-  if (++rank->copy >= graph->copies) {
+  rank->copy++;
+  if (graph->may_end && repeats_note(graph, number) != DONE)
+    return NO_MEMORY;
+  if (rank->copy >= graph->copies) {
     rank->at = parts->loop_last;
     rank->stop = parts->last;
     rank->base = 0;

@@ -44,6 +44,7 @@ typedef struct {
 } Posted;
 
 typedef struct Bundle Bundle; /* predictor/bundles */
+typedef struct Repeats Repeats;
 
 typedef struct {
   double demand;    /* sum over its flows of the most each can use */
@@ -149,7 +150,7 @@ typedef struct {
   int32_t head, tail;
 } Queue;
 
-/* Messages that are matched during the evaluation (choices.h). */
+/* Messages that are matched during the evaluation (predictor/bundles). */
 typedef struct {
   int64_t labels;
   Queue *sent;     /* by target and label of the source: messages not received yet, in send order */
@@ -169,6 +170,8 @@ struct Graph {
   double *value;
   Parts *parts; /* by rank */
   int64_t copies, fixed; /* of the loops; messages outside of them */
+  bool may_end; /* the loops end as soon as their copies are known to repeat */
+  Repeats *repeats;
   /* By place: the messages outside loops, then one row of messages per copy, from copy `oldest` on.  Copy c has row c
      modulo `window`. */
   Posted *posted;
@@ -216,7 +219,7 @@ struct Graph {
   bool crowded; /* a new flow crosses a link that limits its flows, now or before this date */
 };
 
-/* Programs that poll (polls.h) or receive from any source (choices.h) run in rounds (rounds.h): no rank may run ahead of
+/* Programs that poll (polls.h) or receive from any source (predictor/bundles) run in rounds (rounds.h): no rank may run ahead of
    the network's date. */
 static inline bool by_date(const Input *input)
 {
