@@ -155,6 +155,18 @@ int repeats_note(Graph *graph, int32_t number)
   return result == DONE ? DONE : NO_MEMORY;
 }
 
+void repeats_order(Graph *graph)
+{
+  int32_t *woken = graph->woken;
+  for (int64_t i = 1; i < graph->woken_count; i++) {
+    int32_t moved = woken[i];
+    int64_t k = i;
+    for (; k > 0 && woken[k - 1] < moved; k--)
+      woken[k] = woken[k - 1];
+    woken[k] = moved;
+  }
+}
+
 void repeats_free(Graph *graph)
 {
   if (!graph->repeats)

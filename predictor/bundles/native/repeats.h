@@ -24,6 +24,9 @@ struct Repeats {
 /* Notes that a rank begins a copy; ends the loop before it if the copies repeat.  Returns DONE or NO_MEMORY. */
 int repeats_note(Graph *graph, int32_t rank);
 
+/* Puts the woken ranks in order: that of simultaneous events depends on rounding, which would make copies look unlike. */
+void repeats_order(Graph *graph);
+
 void repeats_free(Graph *graph);
 
 #endif

@@ -16,6 +16,7 @@
 #define bundles_overrun(graph, now_s) false
 #define bundles_forget_empty(graph) ((void)0)
 #define repeats_note(graph, rank) DONE
+#define repeats_order(graph) ((void)0)
 #define repeats_free(graph) ((void)0)
 #define choices_allocate(graph) BAD_INPUT
 #define choices_free(graph) ((void)0)
