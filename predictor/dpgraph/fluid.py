@@ -117,7 +117,7 @@ def evaluate(
         done_s: Filled with the arrival dates of the first messages, as many as it is long, s.  Messages of a loop keep
             their value.
         choices: The open messages of a program; it must have no loop.
-        copies: Array of one i8: the loop ends as soon as its copies are known to repeat, and this is the number of those
+        copies: One i8: the loop ends as soon as its copies are known to repeat, and this is the number of those
             executed.  None: all are.
         hub_paths: Number of paths over a link from which on flows over it may be bundled (predictor/bundles).
 
