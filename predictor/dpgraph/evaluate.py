@@ -151,7 +151,9 @@ def estimate(
         if watched:
             program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
         partial = sections.iterations > 0 and tried < iterations
-        run = execute(program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None, may_end=partial)
+        run = execute(
+            program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None, may_end=partial
+        )
         tried -= run.left_out
         busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s
