@@ -56,8 +56,9 @@ typedef struct {
   const Path *path;
   int64_t seen; /* latest step that reached the flow */
   int32_t message; /* its place */
-  int32_t place; /* in the heap of ends, or in the heap of its bundle; NOTHING: in neither */
+  int32_t place; /* in the heap of ends, or in the heap of its bundle; IN_ORDER; NOTHING: in none */
   int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
+  int32_t turn;  /* of its latest entry among the ordered ends */
 } Flow;
 
 typedef struct {
