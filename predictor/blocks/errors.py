@@ -1,7 +1,5 @@
 """Errors of evaluations that callers tell apart."""
 
-from __future__ import annotations
-
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 

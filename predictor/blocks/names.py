@@ -1,7 +1,5 @@
 """Names of blocks, of power laws, of evaluators, and of the models that use a system's own data."""
 
-from __future__ import annotations
-
 from platforms.errors import nearest
 from predictor.blocks.errors import SettingError
 

@@ -10,8 +10,6 @@ simulation.  So a description says by its keys which values differ: ``normal(ind
 each turn k.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import math

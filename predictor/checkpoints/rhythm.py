@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from predictor.blocks.application import (
-    Application,
+from predictor.blocks.application import Application
+from predictor.blocks.expressions import Expression
+from predictor.blocks.parts import step_name
+from predictor.blocks.programs import (
     Collective,
     Compute,
     If,
@@ -28,8 +30,6 @@ from predictor.blocks.application import (
     names_set,
     numbered,
 )
-from predictor.blocks.expressions import Expression
-from predictor.blocks.parts import step_name
 from predictor.blocks.steps import turns_are_alike
 
 

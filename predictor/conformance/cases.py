@@ -6,8 +6,6 @@ seconds, and SETTINGS make it negligible: times are equal within 1 ns, which cha
 last bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property

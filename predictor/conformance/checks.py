@@ -1,7 +1,5 @@
 """The checks: what each means, how it is judged, and the function that judges it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,29 +1,14 @@
-"""Verdicts as text and JSON, and the tables of docs/reference/conformance.md."""
+"""Verdicts as text and JSON."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.table import table_lines
 from predictor.conformance.checks import CHECKS
-from predictor.conformance.judge import ANSWERS, EXCUSED, EXCUSES, FAILS, PASSES, UNJUDGED, Verdict
+from predictor.conformance.judge import ANSWERS, EXCUSED, FAILS, PASSES, UNJUDGED, Verdict
 
 _COLUMNS = (ANSWERS, *(check.name for check in CHECKS))
 _FINDINGS_SHOWN = 3  # of each failed check, in the text
-
-
-def as_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as JSON values."""
-    return {
-        "predictor": verdict.predictor,
-        "check": verdict.check,
-        "outcome": verdict.outcome,
-        "findings": list(verdict.findings),
-        "reason": verdict.reason,
-        "deviation": verdict.deviation,
-    }
 
 
 def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:
@@ -86,24 +71,3 @@ def _meaning(name: str) -> str:
         return "it has to answer the targets of a case"
     (meaning,) = (check.meaning for check in CHECKS if check.name == name)
     return meaning
-
-
-def page_tables() -> str:
-    """Return the tables of docs/reference/conformance.md: the checks, and the excuses."""
-    return "\n".join([*_checks(), "", *_excuses()]) + "\n"
-
-
-def _checks() -> Iterator[str]:
-    yield "| check | meaning | how it is judged |"
-    yield "|---|---|---|"
-    for check in CHECKS:
-        yield f"| `{check.name}` | {check.meaning} | {check.judged} |"
-
-
-def _excuses() -> Iterator[str]:
-    yield "| check | predictors | excused up to | reason |"
-    yield "|---|---|---|---|"
-    for excuse_listed in EXCUSES:
-        most = "-" if excuse_listed.most is None else f"{excuse_listed.most:g}"
-        names = ", ".join(f"`{name}`" for name in excuse_listed.predictors)
-        yield f"| `{excuse_listed.check}` | {names} | {most} | {excuse_listed.reason} |"

@@ -1,7 +1,5 @@
 """A predictor under check: its answers to the targets of a case, with all evidence that it was given."""
 
-from __future__ import annotations
-
 import functools
 import sys
 import threading

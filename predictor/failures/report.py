@@ -1,7 +1,5 @@
 """Output of expected times on failing nodes, as text and as JSON."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The calibration cases: predictions whose true times are known."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import math

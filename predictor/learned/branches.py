@@ -1,7 +1,5 @@
 """Search for models with cases: by index, by turns that follow, and by statements about the place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast

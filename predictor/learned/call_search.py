@@ -4,8 +4,6 @@ A program computes between two of its calls; where a rank leaves a call out, wha
 up before the next one.  By the call before, that is one short formula each, where it would take many cases otherwise.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

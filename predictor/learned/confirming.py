@@ -1,7 +1,5 @@
 """Models checked with rows that were held out: formulas that do not fit them are dropped."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,17 +10,7 @@ import numpy as np
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, Formula, Notes, NumberModel, Numeric, Split, evaluate, exact
-from predictor.learned.partners import (
-    Along,
-    ByCase,
-    ByIndex,
-    Counted,
-    Exchanged,
-    Next,
-    Offset,
-    PartnerModel,
-    Stride,
-)
+from predictor.learned.partners import Along, ByCase, ByIndex, Counted, Exchanged, Next, Offset, PartnerModel, Stride
 from predictor.learned.rows import Rows
 
 _M = TypeVar("_M")

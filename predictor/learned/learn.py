@@ -1,7 +1,5 @@
 """The structure of a program from its recordings at several numbers of ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar

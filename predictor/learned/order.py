@@ -1,7 +1,5 @@
 """The order of a program's places in its text: that in which its traces go back least often."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Ichikawa, Takahashi, Kawai, sections 5.6 and 5.8, describe its effect on the models.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from platforms.errors import UserError

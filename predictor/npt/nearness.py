@@ -9,8 +9,6 @@ measured sizes counts as the nearest of them.  No weight falls below ``LEAST``, 
 separate the terms of an equation still do.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 WIDTHS = (0.5, 1.0)  # standard deviations of the Gaussian, as shares of the measured range, to choose from

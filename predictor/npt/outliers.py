@@ -8,8 +8,6 @@ Glitches: measurements that are slower than neighbouring sizes lead one to expec
 Ichikawa, Takahashi, Kawai, section 5.6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -6,8 +6,6 @@ glitches, and jumps between classes of sizes; section 7.3 shows contention betwe
 thresholds; those here are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

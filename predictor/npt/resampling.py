@@ -7,8 +7,6 @@ fits all models again, and looks which configurations are then the best (Efron a
 Bootstrap", section 9.4: resampling residuals).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of ranks as users write them: ``4,8,12``, ``4:1024`` for powers of two between, ``4:64:4`` for steps."""
 
-from __future__ import annotations
-
 import re
 
 from platforms.errors import UserError

@@ -1,7 +1,5 @@
 """Grids of parameters: ``NAME=V1,V2,...`` or ``NAME=FIRST:LAST``, and all combinations of such lists."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ Logs of batch systems: SWF (Standard Workload Format, version 2.2) and the outpu
 S. J. Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers", 1999.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The schedule of a workload by one evaluation of its jobs: predicted, or simulated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

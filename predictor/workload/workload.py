@@ -1,7 +1,5 @@
 """A workload: jobs on a platform, the policy that places them, and events on the platform."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A disk serves all processes at the same rate (processor sharing).  Of blocks wit
 of size s_i is finished when sum_j min(s_j, s_i) bytes have been moved.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass

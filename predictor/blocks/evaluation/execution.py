@@ -16,8 +16,6 @@ their common links; so do messages that one process sends at the same moment; an
 the same moment share the disk.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """A calibrated platform as the machine of an MPI program with one rank on each node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -7,7 +7,8 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Barrier, Compute, If, Label, Repeat, WriteDisk
+from predictor.blocks.application import Application
+from predictor.blocks.programs import Barrier, Compute, If, Label, Repeat, WriteDisk
 from predictor.blocks.setting import Setting
 from predictor.checkpoints.cli import main
 from predictor.checkpoints.expectation import NO_FAILURES, OWN, SCRATCH, best, expectation, expectations
