@@ -31,8 +31,8 @@ from predictor.blocks.expressions import Expression, processes
 from predictor.blocks.given import Given, check_names, definitions, parsed
 from predictor.blocks.parsing import place_of
 from predictor.blocks.places import label_place
-from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import Collective, Label, NamedSteps, Number, names_set
+from predictor.blocks.progression import Progression
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
 

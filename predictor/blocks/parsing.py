@@ -20,7 +20,7 @@ from statistics import NormalDist
 from typing import Any, cast
 
 from platforms.errors import UserError
-from predictor.blocks.processes.progression import Progression, Remainder
+from predictor.blocks.progression import Progression, Remainder
 
 _BITS = 53  # of a float's mantissa
 _STANDARD = NormalDist()

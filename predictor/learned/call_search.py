@@ -12,11 +12,10 @@ from typing import cast
 import numpy as np
 
 from predictor.learned import points, trees
-from predictor.learned.branches import Branches
-from predictor.learned.confirming import Learned, fitting_number, fitting_partner, learned
+from predictor.learned.branches import Branches, Learned, fitting_number, fitting_partner, learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.models import Notes, NumberModel, Numeric, coefficient_bits, model_bits
-from predictor.learned.order import calls
+from predictor.learned.nest import calls
 from predictor.learned.partners import (
     NONE,
     Along,

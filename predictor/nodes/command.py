@@ -31,8 +31,7 @@ from predictor.nodes.alternatives import Alternatives, BreakEven, alternatives, 
 from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
-from predictor.nodes.names import FORMS
-from predictor.nodes.options import NodesRequest, SearchOptions
+from predictor.nodes.options import FORMS, NodesRequest, SearchOptions
 from predictor.nodes.own_measurements import alone, read_measured, write_measured
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
 from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text

@@ -10,8 +10,8 @@ import numpy as np
 from apps.spec.target import Target
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.shapes import shape_of
-from predictor.blocks.errors import OutOfModel
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, Posted
+from predictor.blocks.names import OutOfModel
 
 _LABEL = "rank"
 

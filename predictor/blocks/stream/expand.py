@@ -16,8 +16,8 @@ from predictor.blocks.expansion import most_turns
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
-from predictor.blocks.processes.progression import Number as PlainNumber
-from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.progression import Number as PlainNumber
+from predictor.blocks.progression import Progression, Split
 from predictor.blocks.steps import StepActions, check_constants, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,

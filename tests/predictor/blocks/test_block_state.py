@@ -12,7 +12,7 @@ from predictor.blocks.programs import Call, Compute, If, Label, NamedSteps, Repe
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import MOST_OPEN_TURNS, expand
 from predictor.blocks.stream.instructions import Loop
-from predictor.checkpoints.rhythm import one_checkpoint, rhythm_of, without_checkpoints
+from predictor.checkpoints.placed import one_checkpoint, rhythm_of, without_checkpoints
 from tests.predictor.blocks.test_block_language import described, operations
 
 HALVING = (Set("r", 1), While("r > tolerance", None, (Compute("8 * r"), Set.of("r /= 2"))))

@@ -14,10 +14,20 @@ from platforms.errors import UserError
 from platforms.model.placement import probe_placement
 from predictor import check as command
 from predictor.base import Cost, EvidenceRequest, OutOfRange, Prediction
-from predictor.conformance.cases import CASES, SETTINGS, permuted, renamed, scaled
 from predictor.conformance.checks import CHECKS
-from predictor.conformance.judge import ANSWERS, EXCUSED, EXCUSES, FAILS, PASSES, UNJUDGED, Excuse, excuse, judge
-from predictor.conformance.report import text_lines
+from predictor.conformance.judge import (
+    ANSWERS,
+    EXCUSED,
+    EXCUSES,
+    FAILS,
+    PASSES,
+    UNJUDGED,
+    Excuse,
+    excuse,
+    judge,
+    text_lines,
+)
+from predictor.conformance.subject import CASES, SETTINGS, permuted, renamed, scaled
 from predictor.extrap import process
 from predictor.registry import PREDICTORS, predictor
 
