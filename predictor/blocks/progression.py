@@ -1,4 +1,4 @@
-"""Values of processes in arithmetic progressions: what the members of a cohort have, and the pairs that exchange messages.
+"""Values of processes in arithmetic progressions: those of a cohort's members, and the pairs that exchange messages.
 
 A condition that the members of a cohort answer differently (``index < 5``) has no single answer for the cohort.  Its
 evaluation raises Split, which has the parts that the cohort has to be split into.  So cohorts are split only where

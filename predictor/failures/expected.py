@@ -1,4 +1,4 @@
-"""Expected times of a run on P nodes that fail as a Poisson process, checkpoint intervals, and the best number of nodes.
+"""Expected times of a run on P nodes with failures (a Poisson process), checkpoint intervals, the best number of nodes.
 
 Times are in s, rates in 1/s for all nodes together; arguments may be arrays.  A time that exceeds the range of floats
 is infinite.  A restart takes ``restart_s``; if a failure occurs during a restart, the restart begins again.

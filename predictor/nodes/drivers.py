@@ -353,7 +353,7 @@ class NptDriver:
         return flags
 
     def probability_best(self, space: Space, size: int, chosen: Configuration, resamplings: int) -> float:
-        """Return the share of resampled measurements by which the choice is the best; see predictor.npt.predictability."""
+        """Return the share of resampled measurements by which the choice is the best (npt/predictability.py)."""
         return probability_best(self.runs, self.refit, space, size, chosen, resamplings=resamplings)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.blocks import application as steps
+from predictor.blocks import programs as steps
 from predictor.blocks.application import Application
 from predictor.blocks.programs import Label
 from predictor.blocks.progression import Progression, Split
