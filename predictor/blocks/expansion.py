@@ -15,7 +15,6 @@ from platforms.errors import UserError
 from predictor.blocks.expressions import Expression, grid_functions
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
-from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     Call,
     Compute,
@@ -32,6 +31,7 @@ from predictor.blocks.programs import (
     While,
     numbered,
 )
+from predictor.blocks.progression import Progression
 
 MOST_STEPS = 100_000  # of a label's program
 MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each

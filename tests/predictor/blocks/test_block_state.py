@@ -6,24 +6,13 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import (
-    Application,
-    Call,
-    Compute,
-    If,
-    Label,
-    NamedSteps,
-    Repeat,
-    RepeatUntil,
-    Set,
-    While,
-    WriteDisk,
-)
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import Call, Compute, If, Label, NamedSteps, Repeat, RepeatUntil, Set, While, WriteDisk
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import MOST_OPEN_TURNS, expand
 from predictor.blocks.stream.instructions import Loop
-from predictor.checkpoints.rhythm import one_checkpoint, rhythm_of, without_checkpoints
+from predictor.checkpoints.placed import one_checkpoint, rhythm_of, without_checkpoints
 from tests.predictor.blocks.test_block_language import described, operations
 
 HALVING = (Set("r", 1), While("r > tolerance", None, (Compute("8 * r"), Set.of("r /= 2"))))
