@@ -1,4 +1,4 @@
-"""What a batch script requests: the header lines of Slurm, PBS and LSF, and their time limits."""
+"""Requests of a batch script: the header lines of Slurm, PBS and LSF, and their time limits."""
 
 from __future__ import annotations
 
