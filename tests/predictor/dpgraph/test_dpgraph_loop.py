@@ -124,7 +124,11 @@ def test_a_first_iteration_like_the_others_is_a_copy_of_the_loop(seed):
 @pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, alike):
-    sections, model, speeds = drawn(seed, alike=alike, ring=True), network(60 if seed % 2 else 0), np.linspace(1.0, 2.0, RANKS)
+    sections, model, speeds = (
+        drawn(seed, alike=alike, ring=True),
+        network(60 if seed % 2 else 0),
+        np.linspace(1.0, 2.0, RANKS),
+    )
     full = execute(sections.looped(60), model, HOSTS, speeds)
     run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
     assert run.left_out > 0
