@@ -121,7 +121,7 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         penalty=np.where(latency_s > 0, latency_s + slower_s, 1.0),
         first=np.searchsorted(way, np.arange(len(pairs) + 1)).astype(np.int64),
         link=(np.cumsum(shared) - 1)[crossed].astype(np.int32),
-        weight=np.bincount(at, weight[kept], minlength=len(key)),
+        weight=np.bincount(at, weight[kept], minlength=len(key)).astype(float),  # NumPy counts no items as integers
         capacity_Bps=np.array(list(capacity.values())),
     )
     return _model(chosen, Ways(pairs, timing_class, paths, list(capacity)), capacity, latencies)
