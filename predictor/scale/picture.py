@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from platforms.plotting.axes import say_empty
-from platforms.plotting.charts import finish, panels
+from platforms.plotting.charts import Axes, Figure, finish, panels
 from platforms.plotting.styles import STYLES, label_decades
 from predictor.scale.curve import Row, best_row, knee_row
 from predictor.scale.text import time_name
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _LINE, _IDEAL, _MARKED, _RECORDED = "#0072B2", "0.55", "#D55E00", "#009E73"
 _MOST_TICKS = 8

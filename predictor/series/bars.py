@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from platforms.plotting.charts import legend_below, new_figure
+from platforms.plotting.charts import Figure, legend_below, new_figure
 from platforms.plotting.words import Row, texts_of
 from platforms.terminal.quantities import duration
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_BARS = 40
 _BARS = ("#0072B2", "#E69F00", "0.75", "#009E73", "0.92")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from platforms.plotting.charts import Axes
 from platforms.plotting.styles import label_decades, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.axes import Axes
 
 _LOGARITHMIC = 3.0  # largest value over smallest from which the axis is logarithmic
 _FOR_LABELS = 0.6  # space for labels at the right, as a share of that between smallest and largest value

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
-from platforms.plotting.charts import finish, legend_below, new_figure, panels
+from platforms.plotting.charts import Axes, Figure, finish, legend_below, new_figure, panels
 from platforms.plotting.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
@@ -21,8 +21,6 @@ from validation.presentation.tables import distinguishing_columns, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _WIDTH = 5.6  # inches, of a figure of a few cases
 _CHARACTER_IN = 0.078  # width of a character of a case's label, inches

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.plotting.charts import finish, new_figure
+from platforms.plotting.charts import Axes, Figure, finish, new_figure
 from platforms.plotting.styles import label_decades, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 BANDS_PCT = (5.0, 10.0)
 LIMITS_PCT = (5.0, 10.0, 20.0)
@@ -155,7 +152,7 @@ def _points(
             label = "_"  # keeps a single entry in the legend
 
 
-def _tell_floor(axis: Axis) -> None:
+def _tell_floor(axis: Any) -> None:
     """Label the least error that is drawn as one that smaller errors share."""
     plain = axis.get_major_formatter()
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from platforms.plotting.charts import legend_below, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from platforms.plotting.charts import Axes, Figure, legend_below, new_figure
 
 COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not separated"
 _COLORS = {COMPUTATION: "#0072B2", COMMUNICATION: "#E69F00", OTHERS: "#b0b0b0"}
