@@ -23,7 +23,8 @@ _TITLES = {
 
 def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mapping[str, CallErrors]) -> Figure:
     """Return a figure with a panel per measured call: times against sizes, and the relative errors of the replay."""
-    times, below = [], []
+    times: list[Panel] = []
+    below: list[Panel] = []
     thresholds = sorted({model.thresholds.async_bytes, model.thresholds.detached_bytes} - {NEVER})
     for call, points in fitted.items():
         sizes = np.geomspace(max(1.0, points.sizes[0]), points.sizes[-1], 600)
@@ -52,5 +53,5 @@ def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mappi
         )  # fmt: skip
         said = "error of the replay, %" if first else ""
         below.append(Panel(log="x", x="message size, bytes", y=said, drawn=replayed, across=(0,), upright=thresholds))
-    count, options = len(fitted), {"sharex": True, "height_ratios": [2.2, 1]}
-    return lines_figure([*times, *below], count, 4.2 * count, 6.0, title, **options)
+    count, ratios = len(fitted), [2.2, 1]
+    return lines_figure([*times, *below], count, 4.2 * count, 6.0, title, sharex=True, height_ratios=ratios)

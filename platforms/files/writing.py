@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PAUSE_S = 0.05  # interval between two checks for the reader of a pipe
-PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
 
 
 def check_writable(option: str, text: str) -> None:
@@ -143,23 +142,6 @@ def _opened_in_place(place: Path) -> BinaryIO:
 def write_csv(table: pd.DataFrame, path: str | Path) -> None:
     """Write a table without its index, as ``write_whole``; its texts are safe in spreadsheets."""
     write_whole(path, safe_table(table).to_csv(index=False).encode())
-
-
-def check_picture(option: str, text: str) -> None:
-    """Check that a picture can be written at this place.
-
-    Raises:
-        UserError: The ending of the name is not one of PICTURES, or no file can be written there.
-    """
-    if text and ending_of(text) not in PICTURES:
-        known = ", ".join(f".{name}" for name in PICTURES)
-        raise UserError(f"{option} {text}", f"no format for the ending {ending_of(text)!r}", f"Write one of {known}")
-    check_writable(option, text)
-
-
-def ending_of(path: str | Path) -> str:
-    """Return the ending of a file's name in small letters, without its dot."""
-    return Path(path).suffix.lstrip(".").lower()
 
 
 def unwritable(option: str, path: str, err: Exception) -> UserError:

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platforms.files.writing import check_picture, ending_of, unwritable, write_whole
+from platforms.files.writing import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -117,26 +117,13 @@ def write_figures(
     return written
 
 
-def write_picture(option: str, path: str | Path, figure: Figure, *, dpi: int = 150) -> None:
-    """Write a figure in the format of the file's ending; ``dpi`` (dots per inch) applies to .png.
-
-    Raises:
-        UserError: As check_picture, or the file cannot be written.
-    """
-    check_picture(option, str(path))
-    try:
-        save_figure(figure, path, dpi=dpi)
-    except OSError as err:
-        raise unwritable(option, str(path), err) from err
-
-
 def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     """Write a figure whole or not at all.
 
     Raises:
         OSError: The file cannot be written.
     """
-    write_whole(path, rendered(figure, ending_of(path), dpi=dpi))
+    write_whole(path, rendered(figure, Path(path).suffix.lstrip(".").lower(), dpi=dpi))
 
 
 def rendered(figure: Figure, kind: str, *, ids: str = "figure", texts: bool = False, **options: Any) -> bytes:

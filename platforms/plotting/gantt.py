@@ -19,7 +19,7 @@ MOST_ROWS = 240  # rows of the image; with more processes, neighbours share a ro
 _MOST_LABELS = 16  # processes that are labelled
 _MOST_CLUSTERS = 12  # clusters that are named
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-_PATH = {"color": "black", "linewidth": 1.6}  # a page gives it the colour of its text
+_PATH: dict[str, Any] = {"color": "black", "linewidth": 1.6}  # a page gives it the colour of its text
 
 
 @dataclass(frozen=True)

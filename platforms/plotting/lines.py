@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,17 @@ class Band:
     alpha: float = 0.2  # opacity
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of these heights at places."""
+
+    x: Any
+    y: Any
+    color: str
+    label: str | None = None
+    hatch: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Panel:
     """A chart with its own axes.
@@ -48,7 +59,7 @@ class Panel:
     x: str = ""
     y: str = ""
     title: str = ""
-    drawn: Sequence[Series | Band] = ()
+    drawn: Sequence[Series | Band | Columns] = ()
     log: str = ""
     x_ends: tuple[float | None, float | None] = (None, None)
     y_ends: tuple[float | None, float | None] = (None, None)
@@ -93,6 +104,8 @@ def draw(axes: Axes, chart: Panel) -> None:
             axes.fill_between(
                 part.x, part.low, part.high, color=part.color, alpha=part.alpha, linewidth=0, label=part.label
             )
+        elif isinstance(part, Columns):
+            axes.bar(part.x, part.y, facecolor=part.color, hatch=part.hatch, label=part.label)
         else:
             axes.plot(part.x, part.y, label=part.label, **part.look)
     if chart.slant:
@@ -119,6 +132,12 @@ def draw(axes: Axes, chart: Panel) -> None:
         axes.tick_params(labelsize=chart.letters)
         for text in (axes.title, axes.xaxis.label, axes.yaxis.label):
             text.set_fontsize(chart.letters)
+
+
+def through(points: Iterable[tuple[float, float]], look: Look, label: str | None = None) -> Series:
+    """Return what goes through points."""
+    x, y = zip(*points, strict=True)
+    return Series(x, y, look, label)
 
 
 def link_points(axes: Axes, series: Series, addresses: Sequence[str]) -> None:

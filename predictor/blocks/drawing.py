@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from platforms.files.writing import usable_folder
-from platforms.plotting.charts import Figure, new_figure, write_picture
+from platforms.plotting.charts import Figure, new_figure
 from platforms.plotting.lines import Panel, Series, draw
+from platforms.plotting.pictures import write_picture
 from platforms.plotting.styles import BLUE, RED, dots, line
 from platforms.plotting.surface import Curve, Surface, draw_surfaces
 

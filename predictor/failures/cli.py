@@ -22,9 +22,8 @@ from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
-from platforms.files.writing import check_picture
 from platforms.options import PlatformOptions, platform_from_request
-from platforms.plotting.charts import write_picture
+from platforms.plotting.pictures import check_picture, write_picture
 from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.failures.names import INTERVALS, SEGMENTS
 from predictor.options import problems_from_request
@@ -130,7 +129,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
     value = getattr(request, name)
     if name == "model":
         # Imported here because it is slow to import.
-        from predictor.blocks.by_name import block_model
+        from predictor.blocks.setting import block_model
 
         rate_per_s = block_model(value).failure_rate_per_s
         if rate_per_s is None:

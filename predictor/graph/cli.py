@@ -23,8 +23,8 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.errors import UserError, known_names
-from platforms.files.writing import check_picture, check_writable
-from platforms.plotting.charts import write_picture
+from platforms.files.writing import check_writable
+from platforms.plotting.pictures import check_picture, write_picture
 from platforms.wording import number_of
 from predictor.evidence.given import given_from_request
 from predictor.graph.request import COLLECTIVES, RANKS, TIMES, GraphRequest

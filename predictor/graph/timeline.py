@@ -65,4 +65,5 @@ def _path_ranks(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray
     for step in timed.dates.critical:
         moments_s += [step.begin_s, step.end_s]
         ranks += [int(rank_of[step.instruction if step.post is None else step.post]), int(rank_of[step.instruction])]
-    return np.interp(at_s, np.array(moments_s, float), np.array(ranks, float))
+    at_ranks: npt.NDArray[np.float64] = np.interp(at_s, np.array(moments_s, float), np.array(ranks, float))
+    return at_ranks

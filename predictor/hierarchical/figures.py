@@ -9,23 +9,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from platforms.files.writing import usable_folder, written_into
-from platforms.plotting.charts import Figure, new_figure, write_figures, write_picture
+from platforms.plotting.charts import Figure, new_figure, write_figures
 from platforms.plotting.lines import Panel as Chart
 from platforms.plotting.lines import Series, draw
+from platforms.plotting.pictures import write_picture
 from platforms.plotting.styles import BLUE, RED, dots, line
 from platforms.plotting.surface import Curve, Surface, draw_surfaces
 from predictor.hierarchical.applications import application, printed_equations
-from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
+from predictor.hierarchical.model import (
+    DERIVED,
+    PRINTED,
+    VARIANTS,
+    Beta,
+    hockney,
+    node_efficiency,
+    node_performance,
+    overlap,
+)
 from predictor.hierarchical.multicore_cluster import paper_cluster
-from predictor.hierarchical.optima import cores_optimum, nodes_optimum
 from predictor.hierarchical.surface import Surface as SpeedUps
-from predictor.hierarchical.surface import general
+from predictor.hierarchical.surface import cores_optimum, general, nodes_optimum
 
 if TYPE_CHECKING:
     from predictor.hierarchical.answer import AllocationAnswer
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 # n by equation; only the sizes of (6) are the paper's.
 SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}
 _MOST_NODES = 64
-AXES = {"x": "cores per node q", "y": "nodes p", "z": "speed-up S"}
+AXES: dict[str, Any] = {"x": "cores per node q", "y": "nodes p", "z": "speed-up S"}
 Mark = tuple[str, str, int, int]
 _GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) put the optima inside the figure
 MOST_POINTS = 200  # along an axis of a figure

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.plotting.charts import Figure
 from predictor.blocks.series.command import write_series
-from predictor.blocks.series.table import FIXED, compare_rows, number, set_front
-from predictor.blocks.series.table import QUANTITIES as EVALUATED
+from predictor.blocks.series.evaluations import FIXED, compare_rows, number, set_front
+from predictor.blocks.series.evaluations import QUANTITIES as EVALUATED
 from predictor.series.bars import bars_figure
 from validation.blocks.parts import PARTS, mean_parts
 

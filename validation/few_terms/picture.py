@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from platforms.plotting.charts import Figure
-from platforms.plotting.lines import Panel, Series, bar_at, lines_figure
+from platforms.plotting.lines import Panel, Series, bar_at, lines_figure, through
 from platforms.plotting.styles import RED, dots, line
 from validation.few_terms.judge import Judged, Outcome
 from validation.few_terms.table import Table
@@ -39,7 +39,7 @@ def _panel(table: Table, rows: list[Judged]) -> Panel:
     drawn = [
         Series([run.nodes for run in small], [run.time_s for run in small], _KNOWN),
         Series([row.nodes for row in measured], [row.measured_s for row in measured], _JUDGED),
-        Series(*zip(*naive, strict=True), _NAIVE),
+        through(naive, _NAIVE),
         *(bar_at(row.nodes * 1.06, row.low_s, row.high_s, _PREDICTED) for row in rows),
         *(Series([row.nodes * 1.06], [row.time_s], dots(_PREDICTED, "x", 6)) for row in rows),
     ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from platforms.errors import UserError
-from platforms.plotting.charts import Figure, rendered, write_picture
+from platforms.plotting.charts import Figure, rendered
+from platforms.plotting.pictures import write_picture
 from validation.comparison.dataframes import numbers_known
 from validation.interactive.frame import Frame
 from validation.presentation.plots import results_figure

@@ -11,7 +11,7 @@ import numpy as np
 from apps.recording.events import Mode
 from platforms.plotting import charts as files
 from platforms.plotting.charts import Figure
-from platforms.plotting.lines import Band, Panel, Series, lines_figure
+from platforms.plotting.lines import Band, Panel, Series, lines_figure, through
 from platforms.plotting.styles import BLUE, RED, dots, line
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
@@ -58,7 +58,7 @@ def small_figure(study: Study) -> Figure:
             drawn.append(Series(size, time_s, dots(color, marker, 4), f"simulated, {side}"))
             law = study.model.line(mode, side)
             above = [(n, law.time_s(n)) for n in sizes if law.time_s(n) > 0]  # only positive times have a logarithm
-            drawn.append(Series(*zip(*above, strict=True), line(color, dash, 1), f"line, {side}"))
+            drawn.append(through(above, line(color, dash, 1), f"line, {side}"))
         charts.append(_panel(mode, drawn, x="message length, bytes", log="xy", y_ends=(2e-5, 2)))
     title = f"{study.cluster}: lines fitted on 0.4 to 4 MB (grey), down to one byte"
     return lines_figure(charts, 2, 10, 7.5, title, below=True)

@@ -19,7 +19,7 @@ from platforms.command.request import given
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
 from platforms.files.writing import write_text
-from platforms.plotting.charts import write_picture
+from platforms.plotting.pictures import write_picture
 from platforms.read.read import kept_file, read_platform
 
 

@@ -33,8 +33,7 @@ def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: 
         "replayed in SMPI": dots("black", "x") | line("black", width=0.8),
     }  # fmt: skip
     keys = {**{pattern: line(_COLOURS[pattern], width=3) for pattern in patterns}, **marks}
-    options = {"sharex": True, "height_ratios": [2.4, 1]}
-    return lines_figure([above, below], 1, 7.2, 6.2, title, below=keys, **options)
+    return lines_figure([above, below], 1, 7.2, 6.2, title, below=keys, sharex=True, height_ratios=[2.4, 1])
 
 
 def _alone_s(replayed: Replayed, one_way_s_per_byte: float) -> float:
@@ -51,7 +50,7 @@ def _times(replays: Sequence[Replayed], color: str, one_way_s_per_byte: float) -
     yield Series(ranks, shares, dots(color, "x", 7) | line(color, width=0.8))
     for replay, alone in zip(replays, alone_s, strict=True):
         row = replay.row
-        ends_s = (row.time_s if end_s is None else end_s for end_s in (row.low_s, row.high_s))
-        yield bar_at(row.call.ranks, *(end_s / alone for end_s in ends_s), color)
+        low_s, high_s = (row.time_s if end_s is None else end_s for end_s in (row.low_s, row.high_s))
+        yield bar_at(row.call.ranks, low_s / alone, high_s / alone, color)
         look = dots(color, size=6) | {"markerfacecolor": color if replay.fitted else "white"}
         yield Series([row.call.ranks], [row.time_s / alone], look)

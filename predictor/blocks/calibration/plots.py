@@ -90,9 +90,9 @@ def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
 def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 5: broadcasts over sizes and processes, and over the formula's factor of K."""
     sizes, processes, time_s = table.of("bcast", "fit")
-    grid = np.meshgrid(np.unique(sizes), np.unique(processes))
+    x, y = np.meshgrid(np.unique(sizes), np.unique(processes))
     drawn: list[Surface | Curve] = [
-        wires(*grid, model.communication_s("bcast", *grid), color)
+        wires(x, y, model.communication_s("bcast", x, y), color)
         for model, color in zip(_families(calibrated), (RED, BLUE), strict=True)
     ]
     drawn.append(Curve(np.log10(sizes), processes, np.log10(time_s), dots("black", size=2)))

@@ -13,10 +13,8 @@ from platforms.plotting.styles import RED, dots, line
 from platforms.plotting.surface import Curve
 from predictor.blocks.drawing import MEASURED, POWER, TIMES_BY_SIZE, broadcast_figure, wires
 from predictor.blocks.drawing import write_figures as written
-from predictor.blocks.measured.fitted import MeasuredModel
-from predictor.blocks.measured.samples import Samples
-from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
-from predictor.blocks.published.table_model import TableModel
+from predictor.blocks.measured.fitted import MeasuredModel, Samples
+from predictor.blocks.published.formulas import REGRESSORS, VARIABLES, TableModel
 
 _FORMULA, _NAME = line(RED), "formula of Table 1"
 
@@ -74,8 +72,8 @@ def _messages_figure(made: MeasuredModel, samples: Samples) -> Figure:
 
 def _bcast_figure(made: MeasuredModel, samples: Samples) -> Figure:
     sizes, processes, time_s = samples.of("bcast")
-    grid = np.meshgrid(np.unique(np.maximum(sizes, 1)), np.unique(processes))
-    net = wires(*grid, np.asarray(made.model.communication_s("bcast", *grid)), RED)
+    x, y = np.meshgrid(np.unique(np.maximum(sizes, 1)), np.unique(processes))
+    net = wires(x, y, np.asarray(made.model.communication_s("bcast", x, y)), RED)
     points = Curve(np.log10(np.maximum(sizes, 1)), processes, np.log10(time_s), dots("black", size=2))
     mapped = _over_the_variable(made, samples, "bcast")
     title = f"{made.name}: broadcast"
@@ -86,7 +84,9 @@ def _collectives_figure(made: MeasuredModel, samples: Samples) -> Figure:
     charts = []
     for block, variable in VARIABLES.items():
         drawn = _over_the_variable(made, samples, block)
-        labels = {"log": "xy", "x": f"{variable}, byte", "y": "time, s"} if drawn else {"empty": "not measured"}
+        labels: dict[str, Any] = (
+            {"log": "xy", "x": f"{variable}, byte", "y": "time, s"} if drawn else {"empty": "not measured"}
+        )
         charts.append(Panel(title=block, drawn=drawn, legend={"fontsize": 8}, **labels))
     return lines_figure(charts, 3, 14, 4.2, made.name)
 

@@ -14,8 +14,7 @@ from platforms.plotting.lines import Panel, Series, in_order, lines_figure
 from platforms.plotting.styles import BLUE, GREEN, ORANGE, PINK, RED, dots, line
 from predictor.blocks.drawing import LINE, OTHER, POWER, TIMES_BY_SIZE, broadcast_figure, wires, write_figures
 from predictor.blocks.names import POWER_LAWS
-from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
-from predictor.blocks.published.table_model import TableModel, published
+from predictor.blocks.published.formulas import REGRESSORS, VARIABLES, TableModel, published
 
 OPERATIONS = 11e6  # of a thread, as in Figure 3a
 NODES = {"galera+": 192, "galera": 672, "kask": 10}  # of the clusters, section 5

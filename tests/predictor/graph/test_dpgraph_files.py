@@ -13,7 +13,7 @@ from recordings_by_hand import compute, figure_5, messages, receive, recorded, r
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mode
 from platforms.errors import UserError
-from platforms.plotting.charts import write_picture
+from platforms.plotting.pictures import write_picture
 from predictor.graph.cli import main
 from predictor.graph.draw import MOST_NODES, graph_figure
 from predictor.graph.graph import (
