@@ -24,7 +24,7 @@ _PATH: dict[str, Any] = {"color": "black", "linewidth": 1.6}  # a page gives it 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a process can do."""
+    """An activity of processes."""
 
     label: str
     color: str
