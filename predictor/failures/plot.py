@@ -7,7 +7,7 @@ import numpy as np
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Panel, Series, lines_figure
 from platforms.plotting.styles import dots, line, style_of
-from predictor.failures.outlook import NO_FAILURES, Outlook
+from predictor.failures.expected import NO_FAILURES, Outlook
 from predictor.failures.report import said
 
 _MOST_POINTS = 600  # per line

@@ -90,10 +90,6 @@ class Server:
             if woken in events:
                 os.read(woken, 4096)
             self._reap()
-            for process, entry in self._running.items():
-                if entry.connection.fileno() in events:  # the caller was killed
-                    self._poll.unregister(entry.connection)
-                    os.kill(process, signal.SIGTERM)
             if self._is_listening and self._listening.fileno() in events:
                 self._accept()
             if self._to_import and not events:
@@ -137,7 +133,6 @@ class Server:
         if process:
             os.close(tells)
             self._running[process] = _Running(connection, names)
-            self._poll.register(connection, 0)  # its other end is closed; what it says is for the copy
             return
         signal.set_wakeup_fd(-1)
         self._listening.close()
@@ -154,8 +149,6 @@ class Server:
             if not ended:
                 continue
             entry = self._running.pop(process)
-            with suppress(KeyError):
-                self._poll.unregister(entry.connection)
             code = os.waitstatus_to_exitcode(status)
             with suppress(OSError):  # the copy has said it, unless it was killed
                 entry.connection.send(b"%s %d" % ((EXIT, code) if code >= 0 else (SIGNAL, -code)))

@@ -7,17 +7,15 @@
 #ifndef PREDICTOR_DPGRAPH_STATE_H
 #define PREDICTOR_DPGRAPH_STATE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "../../network/native/rates.h"
 #include "graph.h"
 
-#define SLACK (1 + 1e-9) /* relative: tolerance for rounding in sums of bounds */
-#define SAME 1e-12       /* relative: rates that differ by less are equal */
 #define NEVER (-1.0)     /* date of an event that has not happened */
 #define PRECISION_S 1e-9 /* events at most this far apart are simultaneous: PRECISION_S of fluid.py */
 #define NOBODY (-1)      /* instead of a rank */
-#define NOTHING (-1)     /* instead of a slot or an index */
+#define IN_ORDER (-2)    /* instead of a place in a heap: among the ordered events of a queue */
 
 typedef struct {
   double clock_s; /* date the rank has reached */
@@ -43,60 +41,12 @@ typedef struct {
 } Posted;
 
 typedef struct Bundle Bundle; /* predictor/bundles */
-
-typedef struct {
-  double demand;    /* sum over its flows of the most each can use */
-  double limit;     /* the capacity, with tolerance */
-  int64_t seen;     /* latest step that reached the link */
-  int32_t head;     /* entry of its latest flow; NOTHING: none */
-  double shares;    /* sum over its flows of weight / penalty; 0 for hubs; for predictor/bundles, as the next */
-  double alarm_share; /* share of a bundle above which its flows may exceed the link; the latest one noted */
-  int32_t alarm_bundle, alarm_epoch, flows, members; /* bundle of the alarm; number of flows, of bundled flows */
-  bool tight;       /* part of the latest solution; after each date: its flows could exceed its capacity */
-  bool hub;         /* many paths cross it */
-  double capacity;
-  double remaining; /* capacity not assigned yet */
-  double usage;     /* sum over its flows without a rate of weight / penalty */
-} Link;
-
-/* A link on a path. */
-typedef struct {
-  Link *link;
-  double weight; /* capacity that a flow uses, per rate */
-  double amount; /* weight * bound: the most a flow can use */
-  double share;  /* weight / penalty */
-} Crossing;
-
-typedef struct {
-  double bound_Bps, penalty;
-  double wish; /* bound * penalty */
-  Crossing *crossing;
-  int32_t crossings;
-  int32_t bundle; /* holds those of its flows that only hubs limit; NOTHING: flows are not bundled */
-} Path;
-
-/* Entry slot * width + k of the links' lists: the flow of the slot, on the k-th link of its path. */
-typedef struct {
-  int32_t before, after; /* entries; NOTHING: none */
-  int32_t slot;
-} Entry;
-
-typedef struct {
-  double remaining; /* bytes left at the date `since_s` */
-  double since_s;   /* date of the latest rate change */
-  double rate;      /* -1 until the solution has set it */
-  double factor;    /* progress per rate */
-  const Path *path;
-  int64_t seen; /* latest step that reached the flow */
-  int32_t message; /* its place */
-  int32_t place; /* in the heap of ends, or in the heap of its bundle; NOTHING: in neither */
-  int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
-} Flow;
+typedef struct Repeats Repeats;
 
 typedef struct {
   double date_s;
   int32_t what; /* place of a starting message, or slot of an ending flow */
-  int32_t kind; /* of a starting message */
+  int32_t kind; /* of a starting message; turn of an ending flow */
 } Event;
 
 /* A rank that pauses until a date: it polls for messages, sleeps or computes. */
@@ -120,17 +70,29 @@ typedef struct {
   int64_t size;
 } Heap;
 
+/* Events by date.  Those from `first` up to `last` are in order; the others, which were earlier than many of them, are in
+   a heap. */
 typedef struct {
-  int32_t slot;
-  double before_Bps; /* the flow's rate before the change */
-} Changed;
+  Event *event;
+  int64_t first, last, room; /* `room` events, in order and in the heap each */
+  Heap heap;
+} Events;
+
+enum { SOLUTION_FLOWS = 24, SOLUTION_BITS = 9 };
+
+/* The rates of flows on these paths, which tight links connect to no others. */
+typedef struct {
+  int64_t count;
+  const Path *path[SOLUTION_FLOWS];
+  double rate[SOLUTION_FLOWS];
+} Solution;
 
 /* A list of messages, given by its first and last; NOTHING: it is empty. */
 typedef struct {
   int32_t head, tail;
 } Queue;
 
-/* Messages that are matched during the evaluation (choices.h). */
+/* Messages that are matched during the evaluation (predictor/bundles). */
 typedef struct {
   int64_t labels;
   Queue *sent;     /* by target and label of the source: messages not received yet, in send order */
@@ -150,6 +112,8 @@ struct Graph {
   double *value;
   Parts *parts; /* by rank */
   int64_t copies, fixed; /* of the loops; messages outside of them */
+  bool may_end; /* the loops end as soon as their copies are known to repeat */
+  Repeats *repeats;
   /* By place: the messages outside loops, then one row of messages per copy, from copy `oldest` on.  Copy c has row c
      modulo `window`. */
   Posted *posted;
@@ -162,9 +126,8 @@ struct Graph {
   Crossing *crossing;
   Link *link;
   int64_t width;       /* largest number of links on a path */
-  Heap starts, ends;   /* messages waiting for their latency to pass; flows by end date */
-  int64_t starts_room; /* capacity of `starts`, in events */
-  Flow *flow;          /* by slot, like the heap of ends, `free` and `changed` */
+  Events starts, ends; /* messages waiting for their latency to pass; flows by end date */
+  Flow *flow;          /* by slot, like `free` and `changed` */
   Entry *entry;
   int64_t slots;      /* allocated slots */
   int64_t used_slots; /* slots from here on have never held a flow */
@@ -194,7 +157,15 @@ struct Graph {
   int64_t changed_count;
   Link **reached;   /* links that limit these flows, or did before this date */
   int64_t reached_count;
+  Solution *solution; /* by hash of the paths */
   bool crowded; /* a new flow crosses a link that limits its flows, now or before this date */
 };
+
+/* Programs that poll (polls.h) or receive from any source (predictor/bundles) run in rounds (rounds.h): no rank may run ahead of
+   the network's date. */
+static inline bool by_date(const Input *input)
+{
+  return input->polls > 0 || input->open > 0;
+}
 
 #endif
