@@ -39,6 +39,12 @@ def test_a_bound_ends_a_loop_before_its_condition(most):
     assert operations(one(Set("x", 5), *steps)) == [[1] * (2 * most)]
 
 
+def test_loops_whose_condition_no_step_changes_are_not_followed_turn_by_turn():
+    loop = While("index < n", 10**6, (While("0 < 1", 10**6, (Compute("n"),)),))
+    (loops, nothing) = expand(one(loop, count=2, variables={"n": 1})).programs
+    assert nothing == () and [(outer.times, outer.body[0].times) for outer in loops] == [(10**6, 10**6)]
+
+
 def test_a_master_hands_out_chunks_until_the_work_is_used_up(tmp_path):
     # Of 10 units a chunk is a quarter of what is left, rounded up: 3, 2, 2, 1, 1, 1.
     text = """
