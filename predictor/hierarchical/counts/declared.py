@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.errors import KernelError
-from apps.programs.kernel import kernels_with, named_kernel
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from apps.programs.problem import Problem, sized_problem
-from apps.programs.rules import bytes_per_flop
 from apps.traffic.lines import square_rows
 from apps.traffic.path import LARGE_BYTES, Path
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep, Traffic

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.recording.events import EVENT, Kind, Recording
-from apps.recording.smoothed import smoothed
+from apps.replay.native_recording import smoothed
 
 GIGA = 1e9
 ONE_LONG = [1e-3] * 40 + [5e-3] + [1e-3] * 40
