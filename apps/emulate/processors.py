@@ -10,7 +10,7 @@ from pathlib import Path
 
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, unusable
-from platforms.files.locks import try_lock
+from platforms.files.scratch import try_lock
 
 PATIENCE_S = 60.0  # time to wait for the end of another grid
 

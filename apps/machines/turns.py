@@ -14,7 +14,7 @@ from apps.machines.launch import real_name
 from apps.machines.machine_file import Machine
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, unusable
-from platforms.files.locks import try_lock
+from platforms.files.scratch import try_lock
 from platforms.terminal.progress import doing
 
 _STEP_S = 0.2  # interval between two tries

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from platforms.background.ground import LoadableGrid
-from platforms.background.statement import Background, NodeLoad
+from platforms.background.statement import Background, LoadableGrid, NodeLoad
 
 if TYPE_CHECKING:  # slow to import
     import numpy as np

@@ -7,9 +7,17 @@ from dataclasses import dataclass, replace
 
 from platforms.model.platform import Host, Platform, Route
 from platforms.picture.link_graph import LinkGraph, Span, link_graph
-from platforms.survey.connections import Connection, Group, connections, groups_of
-from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text, speed_text
-from platforms.survey.survey import Survey
+from platforms.survey import (
+    Connection,
+    Group,
+    Survey,
+    bandwidth_text,
+    count_text,
+    groups_of,
+    latency_text,
+    range_text,
+    speed_text,
+)
 
 MOST_PARTS = 40
 _MOST_HOSTS_OF_ONE = 64  # a single cluster of up to this many hosts is drawn host by host
@@ -85,7 +93,7 @@ def _parts(parts: tuple[Part, ...], survey: Survey, notes: list[str]) -> Parts:
 
 def _groups(platform: Platform, survey: Survey) -> tuple[tuple[Part, ...], Survey, list[str]]:
     groups = groups_of(platform, survey, MOST_PARTS)
-    within = connections(groups, survey)
+    within = survey(groups, survey)
     notes = []
     if any(len(group.clusters) > 1 for group in groups):
         notes.append(f"Too many clusters to be drawn one by one: {count_text(len(groups), 'box', 'boxes')}")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from platforms.errors import UserError, printable
-from platforms.prices.carbon import Site
-from platforms.prices.profile import DAY_S, HOUR_S, Profile
+from platforms.prices.carbon import DAY_S, HOUR_S, Profile, Site
 
 _UNITS_S = {"min": 60.0, "h": HOUR_S, "d": DAY_S}
 _SAME = 1e-12  # relative; a later start has to emit less by more than rounding

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from platforms.model.platform import Platform
-from platforms.survey.connections import Connection, common_path, isolated_hosts
-from platforms.survey.quantities import count_text, speed_text
-from platforms.survey.survey import Survey
+from platforms.survey import Connection, Survey, common_path, count_text, isolated_hosts, speed_text
 
 _SHOWN = 3  # names in a sentence; ``Note.names`` has all
 

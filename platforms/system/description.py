@@ -10,9 +10,8 @@ from pathlib import Path
 from platforms.errors import Place, PlatformError
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
-from platforms.grids.network import named_network
+from platforms.grids.network import named_network, wan_links
 from platforms.grids.scenario import WIRE_KEYS, wire_of
-from platforms.grids.wan_links import wan_links
 from platforms.system.checks import PartPlace
 from platforms.system.database import Hardware, read_hardware
 from platforms.system.model import System

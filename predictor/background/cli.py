@@ -21,8 +21,7 @@ from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.background.loaded import Loadable
-from platforms.background.site import site_of
+from platforms.background.site import Loadable, site_of
 from platforms.background.statement import Background, asked_background, background_names
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, WideOption

@@ -12,7 +12,7 @@ from math import inf
 
 from apps.spec.target import Target
 from platforms.background.draws import FORECASTS, Draw, drawn
-from platforms.background.loaded import Loadable
+from platforms.background.site import Loadable
 from platforms.background.statement import Background
 from predictor.answers.answers import fit
 from predictor.background.responses import Response, TimeOf, response, shares_between

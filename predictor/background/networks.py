@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from platforms.background.loaded import Loadable
-from platforms.background.site import Site
+from platforms.background.site import Loadable, Site
 from predictor.base import OutOfRange
 
 if TYPE_CHECKING:  # it imports NumPy, which is slow to import

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from apps.spec.target import Target
 from platforms.background.draws import Draw
-from platforms.background.loaded import Loadable, loaded_grid
+from platforms.background.site import Loadable, loaded_grid
 from predictor.background.networks import loaded_network, stretches
 from predictor.base import Model, OutOfRange, Prediction
 from predictor.dpgraph.predictors import GraphModel

@@ -97,8 +97,7 @@ def compared_points(
     """
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.series.evaluations import made_from_request, model_cautions
-    from validation.blocks.evaluations import Timed, timed
-    from validation.blocks.several import comparisons
+    from validation.blocks.several import Timed, comparisons, timed
 
     said = Cautions()
     # Before the runner has threads, because processes are forked.
@@ -153,7 +152,7 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
 def _text(rows: Sequence[Comparison], title: str, request: BlocksComparisonRequest) -> str:
     """Return the table of the comparisons, and that of their parts if it is asked for."""
     # Imported here for a quick start: it is slow to import.
-    from validation.blocks.text import parts_lines, table
+    from validation.blocks.comparison import parts_lines, table
 
     shown = table(rows, title, wide=request.wide)
     return "\n".join((shown, "", *parts_lines(rows, wide=request.wide))) if request.parts else shown

@@ -11,7 +11,7 @@ from predictor.blocks.series.command import write_series
 from predictor.blocks.series.evaluations import FIXED, compare_rows, number, set_front
 from predictor.blocks.series.evaluations import QUANTITIES as EVALUATED
 from predictor.series.bars import bars_figure
-from validation.blocks.parts import PARTS, mean_parts
+from validation.blocks.comparison import PARTS, mean_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

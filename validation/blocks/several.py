@@ -1,9 +1,10 @@
-"""Comparisons of several points, of which one that fails does not stop the others."""
+"""Comparisons of several points, of which one that fails does not stop the others, with wall times."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from apps.errors import SimulationError
@@ -11,11 +12,45 @@ from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
-from predictor.blocks.options import setting_from_request
-from predictor.blocks.series.points import Point
+from predictor.blocks.evaluation.evaluate import Result, evaluate
+from predictor.blocks.options import machine_from_request, setting_from_request
+from predictor.blocks.series.points import ApplicationOptions, Point
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import Comparison, compared, simulation
-from validation.blocks.evaluations import Timed
+
+_LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A result and the wall time of making it."""
+
+    result: Result
+    wall_s: float  # placement and evaluation without parts, in a warm process
+
+
+def timed(request: ApplicationOptions) -> Timed:
+    """Evaluate the application that the options of a command name.
+
+    Raises:
+        UserError: An option or a file is wrong, or the application cannot be evaluated.
+    """
+    setting = setting_from_request(request)
+    started = time.perf_counter()
+    result = evaluate(
+        setting.application, machine_from_request(request, setting),
+        evaluator=request.evaluator, power=request.power, parts=request.parts,
+    )  # fmt: skip
+    wall_s = time.perf_counter() - started
+    if wall_s < _LONG_S or request.parts:
+        again = replace(setting)  # without its placement
+        started = time.perf_counter()
+        evaluate(
+            again.application, machine_from_request(request, again), evaluator=request.evaluator, power=request.power
+        )
+        wall_s = time.perf_counter() - started
+    return Timed(result, wall_s)
+
 
 Failure: TypeAlias = "tuple[str, UserError | SimulationError]"  # the values of a point, and why it failed
 

@@ -32,7 +32,7 @@ from predictor.hierarchical.recorded_request import (
     recorded_question,
     refuse_recording_options,
 )
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -256,7 +256,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     from apps.runs.plan import Plan
     from predictor.hierarchical.beta import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
-    from validation.cores.kernels import KernelStudy, kernel_specs, simulate_kernel
+    from validation.cores.recorded import KernelStudy, kernel_specs, simulate_kernel
 
     if request.problem_class is None:
         raise UserError(f"--app {request.app}", "its class is not given", "Give --class, such as A")

@@ -51,7 +51,7 @@ _PREDICT = Verb(
         frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
-        frozenset({AGAINST}): "validation.change.cli",
+        frozenset({AGAINST}): "validation.change",
     },
 )
 _PLAN = {
@@ -90,7 +90,7 @@ _PLAN = {
 }
 _SERIES = {
     "campaign": Verb("run a product of platforms, networks, problems and mappings", "validation.campaign"),
-    "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
+    "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league"),
     "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
     "workload": Verb("several jobs on one platform, or a log of a batch system", "validation.workload.cli"),
@@ -150,7 +150,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            "validation.costs.command" if is_there("validation.costs") else "validation.run",
+            "validation.costs" if is_there("validation.costs") else "validation.run",
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),
@@ -184,7 +184,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "store": Verb("list, show, export, remove and compare stored runs", verbs=_STORE),
     },
     "This computer": {
-        "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor.cli"),
+        "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor"),
         "completion": Verb("print the script that completes gridval in a shell", "validation.entrance.completion"),
     },
 }

@@ -33,8 +33,7 @@ from platforms.terminal.table import table_lines
 
 if TYPE_CHECKING:
     from apps.spec.run_spec import RunSpec
-    from validation.failures.checks import Check
-    from validation.failures.simulated import SimulatedRuns
+    from validation.failures.study import Check, SimulatedRuns
 
 _SUCCESS, _RANKS = 0.6, 4  # probability of success and number of ranks of the runs in SimGrid
 MOST_RUNS = 10_000_000

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.plotting.charts import legend_below, panels
 from platforms.plotting.styles import label_decades
-from validation.few_terms.judge import Judged, Outcome
-from validation.few_terms.table import Table
+from validation.few_terms.judge import Judged, Outcome, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

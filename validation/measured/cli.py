@@ -47,9 +47,8 @@ def _run(request: MeasuredRequest) -> int:
     if request.picture is not None:
         check_picture("--picture", request.picture)
     # Imported here because they are slow to import.
-    from validation.measured.judge import judged
+    from validation.measured.judge import as_json, as_rows, as_text, judged
     from validation.measured.picture import runs_figure
-    from validation.measured.report import as_json, as_rows, as_text
     from validation.measured.runs import choices, read_runs
 
     evidence, apart = choices("--evidence", request.evidence), choices("--apart", request.apart)

@@ -54,8 +54,7 @@ def _run(request: ModesRequest) -> int:
     from apps.runs.plan import Plan
     from platforms.grids.scenario import named_grid
     from platforms.read.read import materialise
-    from validation.modes.costs import read_costs
-    from validation.modes.messages import message_specs
+    from validation.modes.messages import message_specs, read_costs
     from validation.modes.study import messages, study
     from validation.modes.tables import study_json, study_text
 

@@ -24,11 +24,10 @@ from predictor.sends import tables as li_tables
 from predictor.sends.components import percentage_error
 from predictor.sends.send_model import Line, Side
 from predictor.sends.tables import INTEGER_BYTES
-from validation.comparison.dataframes import records
-from validation.modes.costs import read_costs
+from validation.comparison.rows import records
 from validation.modes.integer_sort import CLUSTER, PREDICTORS, integer_sort, targets
 from validation.modes.machines import CLUSTERS
-from validation.modes.messages import message_specs
+from validation.modes.messages import message_specs, read_costs
 from validation.modes.study import MODES, Study, messages, study
 
 _ENDS = {Side.SENDER: "S", Side.RECEIVER: "R"}

@@ -21,9 +21,8 @@ from predictor.sends.components import (
 )
 from predictor.sends.send_model import SendModel, Side
 from predictor.sends.tables import INTEGER_BYTES
-from validation.modes.costs import MessageCosts
 from validation.modes.machines import CLUSTERS
-from validation.modes.messages import SEQUENTIAL_S, Message, simulate_messages
+from validation.modes.messages import SEQUENTIAL_S, Message, MessageCosts, simulate_messages
 
 MODES = (Mode.STANDARD, Mode.BUFFERED, Mode.READY, Mode.SYNCHRONOUS)  # in the order of Table 2
 # The sizes of Table 4 (a) and (b); SMALL_BYTES are sizes that the paper left out, 1 byte to 64 KiB.

@@ -13,7 +13,7 @@ from platforms.files.writing import write_csv
 from platforms.terminal.prose import prose_lines
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 from validation.modes.study import Study
 from validation.presentation.tables import table_of
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
 from validation.report import errors, pictures
-from validation.report.answers import answers_table, iterations_sentences
-from validation.report.expected import coverage_table
+from validation.report.answers import answers_table, coverage_table, iterations_sentences
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
 from validation.report.gather import Gathered
 from validation.report.lede import lede, title

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import (
     Application,
     Call,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from platforms.command.request import fields_of
-from validation.doctor import cli as doctor
-from validation.doctor import examine as examining
-from validation.doctor.examine import Finding
+from validation import doctor as doctor
+from validation import doctor as examining
+from validation.doctor import Finding
 from validation.entrance.choosing import Chosen, all_commands, choose
 from validation.entrance.main import main
 from validation.entrance.verbs import GROUPS, RENAMED, VERBS

@@ -6,30 +6,238 @@ The prediction is compared with one that was kept before the change (docs/planni
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from apps.errors import OptionError
 from apps.options.exit_status import exit_status
 from apps.options.settings import settings_from_request
-from apps.recording.events import Recording
+from apps.programs.problem import Problem
+from apps.recording.events import Kind, Op, Recording
 from apps.spec.computation import resolved_compute
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
-from platforms.files.writing import check_writable
+from platforms.files.reading import input_text
+from platforms.files.writing import check_writable, write_text
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration
 from predictor import predict
 from predictor.answers.answers import Answer
+from predictor.graph.places import places_of
 from predictor.predict import Predictions, PredictRequest
-from validation.change.baseline import Case, matching, read_baseline, write_baseline
-from validation.change.calls import COMPUTATION, amounts_of, differences
-from validation.output.fail_above import TOO_WRONG
+from validation.output import TOO_WRONG
+
+if TYPE_CHECKING:  # NumPy is slow to import
+    import numpy as np
+
+COMPUTATION = "computation"
+_MOST_SHOWN = 8
+_SAME = 1e-9  # relative
+_BY_MEMBER = (Op.ALLGATHERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # every rank's bytes stand in its counts
+
+
+# Lines move when a source is edited, so that calls are known by their operation and the function that makes them.
+@dataclass(frozen=True)
+class Amount:
+    """Number and amount of what all ranks of a recording do."""
+
+    times: int
+    amount: float  # bytes; of computation, flops
+    most: float  # amount of the rank that has most
+
+
+def amounts_of(problem: Problem, recording: Recording) -> dict[str, Amount]:
+    """Return what the ranks of a recording send, call and compute, by operation and calling function."""
+    functions = _functions(problem, recording)
+    found: dict[str, list[float]] = {}
+    most: dict[str, float] = {}
+    for events, counts in zip(recording.events, recording.counts, strict=True):
+        of_rank: dict[str, list[float]] = {}
+        for name, chosen, sizes in _parts(events, counts, recording.communicators, functions):
+            sums = of_rank.setdefault(name, [0, 0.0])
+            sums[0] += int(chosen.sum())
+            sums[1] += float(sizes[chosen].sum())
+        for name, (times, amount) in of_rank.items():
+            sums = found.setdefault(name, [0, 0.0])
+            sums[0] += times
+            sums[1] += amount
+            most[name] = max(most.get(name, 0.0), amount)
+    return {name: Amount(int(times), amount, most[name]) for name, (times, amount) in sorted(found.items())}
+
+
+def _functions(problem: Problem, recording: Recording) -> list[str]:
+    """Return the function that makes the calls of each site; the first is that of calls whose place is not known."""
+    try:
+        places = places_of(problem, recording.paths)
+    except UserError:  # no binutils: the operations alone
+        places = (None,) * len(recording.paths)
+    # A place is "file.c:12 function", or what is known of it.
+    return ["", *("" if place is None else place.rpartition(" ")[2] for place in places)]
+
+
+def _parts(
+    events: np.ndarray, counts: np.ndarray, communicators: Sequence[Sequence[int]], functions: Sequence[str]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield a name, which events have it, and their amounts."""
+    # Imported here because it is slow to import.
+    import numpy as np
+
+    kinds = events["kind"]
+    yield COMPUTATION, kinds == Kind.COMPUTE, events["amount"]
+    sizes = events["size_bytes"].astype(float)
+    vectors = (kinds == Kind.COLLECTIVE) & np.isin(events["op"], _BY_MEMBER)
+    for place in np.flatnonzero(vectors):
+        first, members = int(events["request"][place]), len(communicators[events["comm"][place]])
+        sizes[place] = float(counts[first : first + members].sum())
+    for kind in (Kind.SEND, Kind.COLLECTIVE):
+        of_kind = kinds == kind
+        for op in np.unique(events["op"][of_kind]) if kind == Kind.COLLECTIVE else (0,):
+            of_op = of_kind & (events["op"] == op) if kind == Kind.COLLECTIVE else of_kind
+            name = Op(int(op)).name.lower() if kind == Kind.COLLECTIVE else "send"
+            for site in np.unique(events["site"][of_op]):
+                function = functions[site] if 0 <= site < len(functions) else ""
+                yield f"{name} in {function}" if function else name, of_op & (events["site"] == site), sizes
+
+
+def differences(
+    before: Mapping[str, Amount], after: Mapping[str, Amount], *, without: Set[str] = frozenset()
+) -> list[str]:
+    """Return what differs, one line each, at most a few; what is named in ``without`` is left out."""
+    lines = []
+    for name in sorted({*before, *after} - without, key=lambda name: (name == COMPUTATION, name)):
+        old, new = before.get(name), after.get(name)
+        unit = "flops" if name == COMPUTATION else "bytes"
+        if old is None and new is not None:
+            lines.append(f"{name}: new, {_times(new)}, {new.amount:,.0f} {unit}")
+        elif new is None and old is not None:
+            lines.append(f"{name}: gone, was {_times(old)}, {old.amount:,.0f} {unit}")
+        elif old is not None and new is not None:
+            lines += _changed(name, old, new, unit)
+    more = len(lines) - _MOST_SHOWN
+    return lines if more <= 0 else [*lines[:_MOST_SHOWN], f"and {more} more"]
+
+
+def _changed(name: str, old: Amount, new: Amount, unit: str) -> Iterator[str]:
+    said = []
+    if name != COMPUTATION and old.times != new.times:
+        said.append(f"{old.times:,} -> {_times(new)}")
+    if abs(new.amount - old.amount) > _SAME * max(old.amount, new.amount):
+        said.append(f"{old.amount:,.0f} -> {new.amount:,.0f} {unit}")
+    if abs(new.most - old.most) > _SAME * max(old.most, new.most):
+        said.append(f"of one rank at most {old.most:,.0f} -> {new.most:,.0f}")
+    if said:
+        yield f"{name}: {', '.join(said)}"
+
+
+def _times(amount: Amount) -> str:
+    return f"{amount.times:,} call" if amount.times == 1 else f"{amount.times:,} calls"
+
+
+_FORMAT = "gridval baseline 1"
+_REMEDY = "Make it again: another file, and --update"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One predicted time, and what it depends on beside the program's code."""
+
+    what: Mapping[str, Any]  # program, arguments, ranks, platform, hosts, predictor and settings
+    time_s: float
+    low_s: float  # ends of the interval of what was measured; both are time_s where nothing was
+    high_s: float
+    timed: bool  # computation was timed, or the runs were made on a machine: it varies from run to run
+    parts: Mapping[str, float] = field(default_factory=dict)  # s
+    recorded: int | None = None  # ranks of the largest recording, from which ``calls`` comes
+    calls: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the program on its ranks."""
+        label = f" {self.what['problem']}" if self.what.get("problem") else ""
+        return f"{self.what['app']}{label} on {self.what['ranks']} ranks of {self.what['platform']}"
+
+
+def write_baseline(option: str, path: str, cases: Sequence[Case]) -> None:
+    """Write a baseline, whole or not at all.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    content = {"format": _FORMAT, "cases": [asdict(case) for case in cases]}
+    write_text(option, path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+def read_baseline(option: str, path: str) -> list[Case]:
+    """Return the cases of a baseline.
+
+    Raises:
+        UserError: The file cannot be read, or is no baseline.
+    """
+    where = f"{option} {path}"
+    try:
+        text = input_text(path)
+    except OSError as err:
+        raise UserError(where, str(err.strerror), "Make it with --update") from err
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise UserError(where, f"not a file of the form {_FORMAT!r}", _REMEDY)
+        cases = [_case_read(entry) for entry in content["cases"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as err:
+        raise UserError(where, f"not a baseline ({type(err).__name__})", _REMEDY) from err
+    if not cases:
+        raise UserError(where, "a baseline without cases", _REMEDY)
+    return cases
+
+
+def _case_read(entry: Mapping[str, Any]) -> Case:
+    calls = {
+        str(name): Amount(int(one["times"]), float(one["amount"]), float(one["most"]))
+        for name, one in entry["calls"].items()
+    }
+    time_s, low_s, high_s = (float(entry[key]) for key in ("time_s", "low_s", "high_s"))
+    if not 0 < low_s <= time_s <= high_s < math.inf:
+        raise ValueError("times")
+    what = dict(entry["what"])
+    for key in ("app", "ranks", "platform", "predictor"):
+        what[key]
+    return Case(
+        what,
+        time_s,
+        low_s,
+        high_s,
+        bool(entry["timed"]),
+        {str(name): float(value) for name, value in entry["parts"].items()},
+        None if entry["recorded"] is None else int(entry["recorded"]),
+        calls,
+    )
+
+
+def matching(case: Case, baseline: Sequence[Case], where: str) -> Case:
+    """Return the case of the baseline that a case is compared with.
+
+    Raises:
+        UserError: There is none, or it depends on something else.
+    """
+    alike = [other for other in baseline if other.what["app"] == case.what["app"]]
+    if not alike:
+        known = ", ".join(sorted({str(other.what["app"]) for other in baseline}))
+        raise UserError(where, f"no program {case.what['app']} in it", f"It has {known}. {_REMEDY}")
+    for other in alike:
+        if other.what == case.what:
+            return other
+    differing = [key for key in sorted({*case.what, *alike[0].what}) if case.what.get(key) != alike[0].what.get(key)]
+    said = ", ".join(
+        f"{key.replace('_', ' ')} {alike[0].what.get(key)} (now {case.what.get(key)})" for key in differing
+    )
+    raise UserError(where, f"made with another {said}", f"Ask for the same, or: {_REMEDY.lower()}")
+
 
 _LEARNED = "learned:known"
 _FEW = 16  # ranks up to which a program of one's own is recorded on all of them

@@ -1,4 +1,4 @@
-"""Predict how the time of a program changes with the number of ranks, and simulate every point beside it."""
+"""Comparison of predicted scaling curves with simulated ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from platforms.terminal.table import table_lines
 from predictor.scale.cli import FIRST, Question, Scaling, question_from_request, say_points, scaling, write_files
 from predictor.scale.request import ScaleRequest
 from validation.presentation.tables import error_cell
-from validation.series.carry_out import carry_out
 from validation.series.case import Case
-from validation.series.series import Series
+from validation.series.series import Series, carry_out
 
 if TYPE_CHECKING:
     from apps.errors import SimulationError

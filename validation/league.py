@@ -5,9 +5,9 @@ The output has rank correlation and regret beside errors and costs (docs/validat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from typing import ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
@@ -15,12 +15,16 @@ from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import SettingsOptions, settings_from_request
+from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
+from platforms.model.platform import Cluster, Platform
 from platforms.options import check_usable
 from predictor.answers.answers import names
 from predictor.evidence.given import NOT_SIMULATED
@@ -31,12 +35,47 @@ from predictor.options import (
     problems_from_request,
 )
 from predictor.registry import ALL
-from validation.league.candidates import candidates
 from validation.options import PlatformsOptions, asked_platforms
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
-from validation.output.output import Output
-from validation.series.carry_out import carry_out
-from validation.series.series import Series
+from validation.output import EXIT_STATUSES_AND_LIMIT, FailAboveOption, Output, limit_from_request
+from validation.series.case import Case
+from validation.series.series import Series, carry_out
+
+MOST_CLUSTERS = 8  # they have 255 subsets
+
+
+def candidates(
+    platform: Platform, problems: Sequence[Problem], mappings: Sequence[str], settings: Settings, *, own_grids: bool
+) -> Iterator[Case]:
+    """Yield every problem on every non-empty subset of the clusters with every mapping, one rank per host.
+
+    Args:
+        platform: The whole platform.
+        problems: The problems to run.
+        mappings: Names of mappings.
+        settings: Settings of the runs.
+        own_grids: Make each subset a platform of its own for the predictors, so that it has its own probe; otherwise a
+            subset is a placement on the whole platform, and one probe serves all subsets.
+
+    Raises:
+        UserError: The platform has more than MOST_CLUSTERS clusters.
+    """
+    number = len(platform.clusters)
+    if number > MOST_CLUSTERS:
+        many = f"{number} clusters have {2**number - 1:,} subsets"
+        raise UserError(f"platform {platform.name}", many, f"Join clusters, so that at most {MOST_CLUSTERS} are left")
+    for subset in subsets(platform.clusters):
+        part = replace(platform, clusters=subset)  # the SimGrid platform is the same, so runs on these hosts are too
+        for mapping in mappings:
+            placement = MAPPINGS[mapping](part, len(part.hosts))
+            for problem in problems:
+                yield Case(Target(problem, part if own_grids else platform, placement), mapping, settings)
+
+
+def subsets(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, ...]]:
+    """Yield all non-empty subsets, the smallest first."""
+    for size in range(1, len(clusters) + 1):
+        yield from combinations(clusters, size)
+
 
 PROBED = ("subset", "grid")
 
@@ -89,7 +128,7 @@ def _mappings(request: LeagueRequest) -> list[str]:
 def run(request: LeagueRequest) -> int:
     """Rank the predictors, and print; return the exit status."""
     # Imported here because it is slow to import.
-    from validation.ranking.evidence_costs import EvidenceCosts
+    from validation.ranking.output import EvidenceCosts
 
     fail_above = limit_from_request(request)
     models = predictors_from_request(request)

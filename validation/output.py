@@ -1,22 +1,25 @@
-"""Output of results: tables on standard output, CSV files and figures in a folder."""
+"""Write the results of a command: tables, CSV files, figures, and the exit status that errors call for."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from apps.results.cautions import Cautions
 from platforms.addons import is_there, provided
+from platforms.command.request import Request, option
+from platforms.command.status import EXIT_STATUSES
+from platforms.errors import UserError
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
-from validation.comparison.dataframes import numbers_known, records
-from validation.comparison.metrics import SUMMARY_COLUMNS, published_errors, summary_rows
-from validation.comparison.rows import CASE, Row, distinct, rows_by
-from validation.output.fail_above import TOO_WRONG, too_wrong
+from validation.comparison.metrics import ALL_APPS, SUMMARY_COLUMNS, published_errors, summary_rows
+from validation.comparison.rows import CASE, Row, distinct, numbers_known, records, rows_by
 from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
@@ -27,13 +30,69 @@ if TYPE_CHECKING:
     from predictor.answers.answers import Answer
     from validation.comparison.compare import Result, Witness
 
+TOO_WRONG = 3  # exit status
+EXIT_STATUSES_AND_LIMIT = f"{EXIT_STATUSES} Also: {TOO_WRONG} the error of a predictor exceeds --fail-above."
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailAboveOption(Request):
+    """The option --fail-above."""
+
+    fail_above: str | None = option(
+        None,
+        "PCT",
+        f"exit with status {TOO_WRONG} if the mean absolute error of a predictor over all targets exceeds PCT %%, or "
+        "if a predictor has no answer; the statuses of a failed run (1) and of bad input (2) take precedence",
+        unit="%",
+    )
+
+
+def limit_from_request(request: FailAboveOption) -> float | None:
+    """Return the limit in %, or None without the option.
+
+    Raises:
+        UserError: The option is not a number from 0 on.
+    """
+    if request.fail_above is None:
+        return None
+    try:
+        limit_pct = float(request.fail_above)
+    except ValueError:
+        limit_pct = math.nan
+    if not 0 <= limit_pct < math.inf:
+        raise UserError(f"--fail-above {request.fail_above}", "not a number from 0 on", "Give %, such as 5")
+    return limit_pct
+
+
+def too_wrong(summary: Sequence[Row], limit_pct: float) -> str | None:
+    """Return one line on the predictors whose mean absolute error over all apps exceeds the limit, or None.
+
+    The line gives the errors by app.  A predictor without any answer counts as too wrong, because nothing is known of
+    its error.
+
+    Args:
+        summary: The statistics, as ``summary_rows`` returns them.
+        limit_pct: The largest error that is allowed, %.
+    """
+    said = []
+    for (predictor,), rows in rows_by(summary, "predictor").items():
+        errors = {row["app"]: row["mean_abs_error_pct"] for row in rows}
+        over_all = errors.pop(ALL_APPS)
+        if over_all is None:
+            said.append(f"{predictor} has no answer")
+        elif over_all > limit_pct:
+            by_app = ", ".join(f"{app} {error:.4g} %" for app, error in errors.items() if error is not None)
+            said.append(f"{predictor} {over_all:.4g} %" + (f" ({by_app})" if len(errors) > 1 else ""))
+    return f"--fail-above {limit_pct:g}: mean absolute error too large: {'; '.join(said)}" if said else None
+
+
 _DURATIONS = "predictor.durations.after:sentences"  # an add-on
 _LEAGUE = "validation.ranking.output"  # an add-on
 LEAGUE_FROM = 4  # predictors; the three of HCF are variants of one model and make no league
 
 
 class DecisionCosts(Protocol):
-    """Costs of the evidence for all candidates of choices (validation/ranking/evidence_costs.py)."""
+    """Costs of the evidence for all candidates of choices (validation/ranking/output.py)."""
 
     @property
     def witness(self) -> Witness:
@@ -155,8 +214,7 @@ class Output(SeriesOutput):
             parts.append(provided(_LEAGUE).league_text(league, wide=self.wide))
         if self._decision_costs is None and self.rows:
             # Imported here because they are slow to import.
-            from validation.presentation.coverage_text import interval_sentence
-            from validation.presentation.sentences import closing_sentences
+            from validation.presentation.sentences import closing_sentences, interval_sentence
 
             covered = None if league else interval_sentence(self.rows)  # the league has a table
             sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered]), *self._notes]
