@@ -1,4 +1,4 @@
 """Comparison of times and energies at chosen frequencies, predicted and simulated.
 
-Public faces: ``cli.choices``, ``cli.main``.
+Public faces: ``compare.choices``, ``cli.main``.
 """
