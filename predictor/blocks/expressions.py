@@ -1,9 +1,8 @@
 """Arithmetic expressions of application descriptions, which are parsed and never given to ``eval``.
 
 Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, functions, sums such as
-``sum(k ** 2 for k in range(n))`` (all in ``predictor/blocks/parsing.py``), random variates
-(``predictor/blocks/parsing.py``), the places of a grid (``predictor/blocks/grid.py``), and the functions and lists of
-a description (``predictor/blocks/given.py``).
+``sum(k ** 2 for k in range(n))``, random variates (all in ``predictor/blocks/parsing.py``), the places of a grid, and
+the functions and lists of a description (``predictor/blocks/given.py``).
 
 A name stands for a number or for a Progression: the values of the processes of a cohort, in their order.  A name can be
 defined by another expression (``Expression.defined``): variables that differ by process are such names, and parameters

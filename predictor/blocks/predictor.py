@@ -1,7 +1,7 @@
 """Block models as predictors of kernels.
 
 J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing": a kernel is
-described in blocks (predictor/blocks/kernels.py), a platform's blocks are calibrated by micro-benchmarks, and the
+described in blocks, a platform's blocks are calibrated by micro-benchmarks, and the
 description is evaluated with the calibrated blocks.
 
 ``blocks`` uses Table 1's formulas; ``blocks:simgrid`` uses lines over message sizes and the shapes of the collectives'

@@ -178,8 +178,8 @@ class Setting:
 
         Args:
             model: ``simgrid``, ``hardware``, a published model or a calibration file.
-            power_law: As in predictor.blocks.by_name.block_model.
-            family: As in predictor.blocks.by_name.block_model.
+            power_law: As in block_model.
+            family: As in block_model.
             p_counts: For formulas of Table 1, the reading of P (predictor.blocks.names.P_COUNTS); None: nodes for
                 published models, processes for calibrations.
             components: For a published model or a calibration, the names of the models of single components, by the

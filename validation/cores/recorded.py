@@ -19,8 +19,8 @@ from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
-from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.kernels import exchanging
+from predictor.hierarchical.model import Beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.recorded_plan import RecordedPlan
 from predictor.hierarchical.surface import Surface

@@ -22,8 +22,7 @@ from platforms.files.scratch import scratch_folder
 from platforms.read.content import loadable
 from platforms.simgrid.installed import check_simgrid
 from predictor.blocks.published.formulas import success
-from predictor.failures.expected import restart_from_scratch, with_checkpoints
-from predictor.failures.intervals import daly, young
+from predictor.failures.expected import daly, restart_from_scratch, with_checkpoints, young
 
 CONFIDENCE = 0.99
 

@@ -15,8 +15,7 @@ from platforms.files import commented_csv
 from platforms.files.commented_csv import check_columns
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.few_terms.model import Allreduces, Series, Size, Small, quantiles
-from predictor.few_terms.prior import PRIOR, Prior
+from predictor.few_terms.model import PRIOR, Allreduces, Prior, Series, Size, Small, quantiles
 from validation.few_terms.columns import ALLREDUCE_KEYS, KEYS, PART, PART_END, SIZE
 
 _SMALL_BYTES = 8  # of an MPI_Allreduce: one number

@@ -1,11 +1,11 @@
 """Times of collectives by the shapes of their algorithms, which differ from the formulas of Table 1.
 
-A shape adds up the rounds of an algorithm's longest path (rounds.py).  A round with messages of m bytes takes
+A shape adds up the rounds of an algorithm's longest path.  A round with messages of m bytes takes
 
     time = a L(m) + b w(m) max(node, r_cluster x cluster, r_between x between) + g x node
 
 L and w are the latency and the transfer time of such a message alone, from the lines of the calibrated network
-(wires.py).  node, cluster and between are the numbers of messages at the busiest process, in the busiest cluster's
+(fit.py).  node, cluster and between are the numbers of messages at the busiest process, in the busiest cluster's
 network and on the busiest link between clusters.  r_cluster and r_between are the rate of a message alone over the rate
 that the cluster's network, or the link, carries.  The regression finds a and b, which are near 1, and g, the time in
 seconds that each message takes of its process whatever its size.  If a round has near and far messages, the later ones

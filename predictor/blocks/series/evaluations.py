@@ -25,8 +25,7 @@ from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, ApplicationOptions, Point
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import pareto_front
-from predictor.series.pool import Kept, answers
-from predictor.series.sources import sources_hash
+from predictor.series.pool import Kept, answers, sources_hash
 
 if TYPE_CHECKING:
     from apps.store import Store

@@ -21,7 +21,7 @@ from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
 from predictor.dpgraph.ways import DirectedPath
-from predictor.hierarchical.counts.speeds import Speeds
+from predictor.hierarchical.counts.declared import Speeds
 
 _CROSSINGS = 3  # of the network by a large message
 _NO_LIMIT_BPS = 1e30

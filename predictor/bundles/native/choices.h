@@ -3,10 +3,10 @@
  * A message is *open* if the recording does not fix which receive takes it, or to whom it goes.  Open receives have
  * numbers of their own.  A receive takes a message as soon as both are posted; among several candidates, the one sent
  * first.  Messages between the same two ranks are received in the order of their sends. */
-#ifndef PREDICTOR_DPGRAPH_CHOICES_H
-#define PREDICTOR_DPGRAPH_CHOICES_H
+#ifndef PREDICTOR_BUNDLES_CHOICES_H
+#define PREDICTOR_BUNDLES_CHOICES_H
 
-#include "state.h"
+#include "../../dpgraph/native/state.h"
 
 /* Allocates the state.  Returns DONE or NO_MEMORY. */
 int choices_allocate(Graph *graph);
