@@ -11,8 +11,7 @@ from typing import Any
 from apps.errors import OptionError
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import words_behind
+from platforms.command.request import JsonOption, words_behind
 from platforms.errors import UserError
 
 _DESCRIPTION = """Run a command that builds a program, such as make, cmake or configure, in the current folder. mpicc,

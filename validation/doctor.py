@@ -19,8 +19,7 @@ from apps.machines.machine_file import read_machine
 from apps.programs.native import OPEN_MPI, python_with_mpi4py
 from apps.store import Store, StoreError
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from platforms.files.commands import find_command

@@ -20,8 +20,7 @@ from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, OutOption, WideOption, option
 from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
 from platforms.model.platform import Cluster, Platform

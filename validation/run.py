@@ -20,8 +20,7 @@ from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.command.command import Command, show
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, OutOption, WideOption, given, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, placement_from_request
 from platforms.terminal.progress import doing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from platforms import survey
-from platforms.background.draws import Draw
+from platforms.background.statement import Draw
 from platforms.errors import PlatformError
 from platforms.grids.grid import Grid, WanLink
 from platforms.grids.xml import Profile, add_profile, number_text, platform_xml

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import PICTURES, check_picture, write_picture

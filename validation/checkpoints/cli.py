@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from apps.options.exit_status import say_failures
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant

@@ -19,8 +19,7 @@ from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, OutOption, WideOption, given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, written_into
 from predictor.evidence.given import NOT_SIMULATED

@@ -22,8 +22,7 @@ from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import fields_of, option, titled
+from platforms.command.request import JsonOption, fields_of, option, titled
 from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.options import PlatformOptions, platform_from_request

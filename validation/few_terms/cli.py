@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_picture, check_writable, usable_folder, write_picture, write_text
+from platforms.files.writing import cell, check_picture, check_writable, usable_folder, write_picture, write_text
 from platforms.perflogs import experiment_text, profile_text
 from validation.few_terms.columns import KEYS
 

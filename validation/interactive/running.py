@@ -14,7 +14,7 @@ from apps.options.timeline import TimelineOption
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import JsonOption, OutOption, WideOption
 from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request, platform_from_request

@@ -11,8 +11,7 @@ import shlex
 from dataclasses import dataclass
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, given, option
+from platforms.command.request import JsonOption, WideOption, argument, given, option
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, write_text
 from predictor.intervals.cases import read_cases

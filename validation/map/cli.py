@@ -23,9 +23,8 @@ from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption
 from platforms.command.parser import any_case
-from platforms.command.request import option
+from platforms.command.request import JsonOption, OutOption, option
 from platforms.command.values import words_of
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, write_text

@@ -13,11 +13,9 @@ from apps.options.programs import ProgramOptions, own_problem_from_request
 from apps.options.settings import ComputeOptions
 from apps.spec.settings import Settings
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.command.status import EXIT_STATUSES
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_picture, check_writable, write_picture, write_text
+from platforms.files.writing import cell, check_picture, check_writable, write_picture, write_text
 from platforms.options import read_platforms
 
 _EVIDENCE = "1,2,8@8"

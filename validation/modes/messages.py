@@ -18,7 +18,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.files.commented_csv import commented_rows
-from platforms.files.spreadsheets import cell
+from platforms.files.writing import cell
 from platforms.model.platform import Platform
 from predictor.sends.send_model import Side
 

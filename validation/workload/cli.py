@@ -25,8 +25,7 @@ from apps.spec.settings import Settings
 from apps.store import Store
 from apps.together.run import Attempt, Ran, run_together, together_hash
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import known_names
 from platforms.terminal.progress import Progress, doing

@@ -5,9 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from platforms.background.draws import FORECASTS, TRUTHS, Availability, Draw, drawn
 from platforms.background.site import loaded_grid, loaded_platform
-from platforms.background.statement import AVAILABILITY, LATENCY, Distribution, asked_background, background_names
+from platforms.background.statement import (
+    AVAILABILITY,
+    FORECASTS,
+    LATENCY,
+    TRUTHS,
+    Availability,
+    Distribution,
+    Draw,
+    asked_background,
+    background_names,
+    drawn,
+)
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 

@@ -19,7 +19,6 @@ from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from validation.modes import cli, fit
 from validation.modes.fit import fit_costs
-from validation.modes.integer_sort import targets as sort_targets
 from validation.modes.machines import CLUSTERS
 from validation.modes.messages import (
     NO_COST,
@@ -32,6 +31,7 @@ from validation.modes.messages import (
     read_costs,
     simulate_messages,
 )
+from validation.modes.paper import targets as sort_targets
 from validation.modes.study import MODES
 
 WIRE_BPS = 12.5e6 * 0.941482  # 100 Mbit/s, less headers: smpi/bw-factor of network fast-ethernet

@@ -20,7 +20,7 @@ from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform
 from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import summarise
-from validation.report import facts, pictures, platforms, runs
+from validation.report import facts, pictures, runs
 from validation.report.errors import costs_table
 from validation.report.gather import Gathered, Invocation, ListedRun, PredictionNote, ReportedTarget
 from validation.report.lede import lede
@@ -96,9 +96,9 @@ def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
         raise UserError("picture", "too many hosts", "Take fewer")
 
     other = materialise(named_grid("grid4x2"))
-    monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
+    monkeypatch.setattr(facts, "MOST_PLATFORMS", 1)
     monkeypatch.setattr("platforms.picture.platform_figure", figure)
-    said = list(platforms.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
+    said = list(facts.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
     assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
 
 
