@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from platforms import survey
 from platforms.background.statement import Draw
 from platforms.errors import PlatformError
 from platforms.grids.grid import Grid, WanLink
@@ -16,6 +15,7 @@ from platforms.model.platform import Link, Platform, Route
 from platforms.read.content import loadable, profiles
 from platforms.read.read import kept_file, read_platform
 from platforms.read.routes import routes_between
+from platforms.survey import survey
 
 _HALVES = ("_UP", "_DOWN")  # ends of SimGrid's names of the two directions of a duplex link
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from platforms import survey
 from platforms.model.platform import Link, Platform
 from platforms.picture.arrangement import Arrangement, arrange
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Part, Parts, parts_of
 from platforms.picture.pen import FONT_PT, LINE_IN, Pen
 from platforms.picture.scales import GREY, MOST_BORDER_PT, Scales, kind_of, legend_rows
-from platforms.survey import bandwidth_text, count_text, latency_text
+from platforms.survey import bandwidth_text, count_text, latency_text, survey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

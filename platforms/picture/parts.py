@@ -12,6 +12,7 @@ from platforms.survey import (
     Group,
     Survey,
     bandwidth_text,
+    connections,
     count_text,
     groups_of,
     latency_text,
@@ -93,7 +94,7 @@ def _parts(parts: tuple[Part, ...], survey: Survey, notes: list[str]) -> Parts:
 
 def _groups(platform: Platform, survey: Survey) -> tuple[tuple[Part, ...], Survey, list[str]]:
     groups = groups_of(platform, survey, MOST_PARTS)
-    within = survey(groups, survey)
+    within = connections(groups, survey)
     notes = []
     if any(len(group.clusters) > 1 for group in groups):
         notes.append(f"Too many clusters to be drawn one by one: {count_text(len(groups), 'box', 'boxes')}")

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from platforms import survey
 from platforms.model.platform import Cluster, Host, Platform, Power
 from platforms.survey import (
     MOST_CLUSTERS,
@@ -19,10 +18,12 @@ from platforms.survey import (
     Survey,
     Zone,
     common_path,
+    connections,
     count_text,
     groups_of,
     isolated_hosts,
     speed_text,
+    survey,
 )
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
@@ -192,7 +193,7 @@ def inspect(platform: Platform) -> Inspection:
     """
     looked_at = survey(platform)
     clusters = groups_of(platform, looked_at, len(platform.clusters))
-    between = survey(clusters, looked_at)
+    between = connections(clusters, looked_at)
     return Inspection(platform, looked_at, between, tuple(notes(platform, looked_at, between)))
 
 
@@ -298,7 +299,7 @@ def as_text(inspection: Inspection, *, wide: bool = False) -> str:
     parts = ["\n".join(head), _clusters_text(platform, looked_at, wide=wide), _zones_text(looked_at.root)]
     groups = groups_of(platform, looked_at, _MOST_COLUMNS if wide else _MOST_NARROW)
     if len(platform.hosts) > 1:
-        parts.append(_connections_text(groups, survey(groups, looked_at)))
+        parts.append(_connections_text(groups, connections(groups, looked_at)))
         parts.append(_sample_text(platform, looked_at, groups))
     if inspection.notes:
         parts.append(

@@ -12,11 +12,11 @@ from apps.runs.simulate import simulate
 from apps.smpi.launch import launch, repeatable
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms import survey
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform, read_routes
 from platforms.simgrid.repairs import loaded_first, repairs_library, simgrid_identity
+from platforms.survey import survey
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
 

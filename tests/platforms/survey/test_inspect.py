@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from platforms import survey
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from platforms.show.cli import main
 from platforms.show.inspection import inspect
-from platforms.survey import bandwidth_text, evenly, groups_of
+from platforms.survey import bandwidth_text, evenly, groups_of, survey
 
 ROOT = Path(__file__).parents[3]
 CAMPUS = ROOT / "examples" / "platforms" / "campus.xml"

@@ -14,9 +14,8 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import MAPPINGS
 from platforms.plotting.front import place_labels
 from platforms.read.read import materialise
-from validation import league
 from validation.comparison.compare import COLUMNS
-from validation.league import main
+from validation.league import candidates, main
 from validation.ranking.deciding import decisions
 from validation.ranking.standing import SIMULATE, pareto, ranking
 from validation.run import main as run
@@ -207,7 +206,7 @@ def test_there_are_no_choices_where_all_candidates_take_the_same():
 
 def test_candidates_are_all_subsets_of_clusters_with_all_mappings():
     platform = materialise(named_grid("grid3x9", None))
-    found = list(league(platform, [problem("mg", "S")], list(MAPPINGS), Settings(), own_grids=True))
+    found = list(candidates(platform, [problem("mg", "S")], list(MAPPINGS), Settings(), own_grids=True))
     # By hand: 2^3 - 1 subsets, of 9, 18 and 27 hosts, 3, 3 and 1 of them; two mappings each.
     assert sorted(one.target.nranks for one in found) == sorted(2 * [9, 9, 9, 18, 18, 18, 27])
     assert len({(one.target.placement, one.mapping) for one in found}) == 14

@@ -1,18 +1,28 @@
-"""Simulate a draw of a project of volunteers, with the state or the speed of each host by a profile."""
+"""Compare the expected times of work units on volunteers with simulations, draw by draw.
+
+SimGrid turns the hosts off and on at the drawn times, or stops them where units continue.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
 
 from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.verdict import final_record
+from apps.options.exit_status import exit_status
+from platforms.command.command import Command, Reply
+from platforms.command.request import option
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.installed import check_simgrid
+from platforms.terminal.progress import Progress
+from platforms.terminal.quantities import duration, percent
+from platforms.terminal.table import table_lines
+from predictor.blocks.volunteers.cli import VolunteersRequest, expectation
 from predictor.blocks.volunteers.handing_out import Outcome
 from predictor.blocks.volunteers.periods import Period
 from predictor.blocks.volunteers.project import LEAVES, Project
@@ -73,3 +83,41 @@ def _lines(project: Project, periods: Sequence[Sequence[Period]]) -> Iterator[st
     for volunteer, rows in zip(project.volunteers, periods, strict=True):
         times = " ".join(f"{from_s:.17g} {until_s:.17g}" for from_s, until_s in rows)
         yield f"{volunteer.speed_flops:.17g} {len(rows)} {times}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolunteersComparisonRequest(VolunteersRequest):
+    """A project of volunteers whose draws are simulated."""
+
+    draws: int = option(10, "N", "draws, each simulated (default: 10; one if nothing is random)")
+
+
+def _answer(request: VolunteersComparisonRequest) -> Reply:
+    found = expectation(request)
+    draws: list[SimulatedDraw] = []
+    status = 130 if found.interrupted else 0
+    progress = Progress()
+    try:
+        for draw, expected in enumerate(found.outcomes):
+            draws.append(simulated(found.project, request.seed, draw, expected))
+            progress("draw simulated", len(draws), len(found.outcomes))
+    except KeyboardInterrupt:
+        if not draws:
+            raise
+        status = 130
+    finally:
+        progress.close()
+    return Reply(draws, lambda: _text(draws), lambda: [{**asdict(draw), "error": draw.error} for draw in draws], status)
+
+
+def _text(draws: Sequence[SimulatedDraw]) -> str:
+    rows: list[tuple[str, ...]] = [("draw", "expected", "simulated", "error %", "handed out", "simulated")]
+    for number, draw in enumerate(draws, 1):
+        times = duration(draw.expected.time_s, digits=5), duration(draw.time_s, digits=5)
+        handed_out = str(draw.expected.handed_out), str(draw.handed_out)
+        rows.append((str(number), *times, percent(100 * draw.error, signed=True), *handed_out))
+    return "\n".join(table_lines(rows))
+
+
+COMMAND = Command("blocks volunteers", VolunteersComparisonRequest, _answer, __doc__, status=exit_status)
+main = COMMAND.main
