@@ -16,7 +16,8 @@ from platforms.command.request import given
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
-from platforms.files.writing import check_writable, write_picture, write_text
+from platforms.files.writing import check_writable, write_text
+from platforms.plotting.pictures import write_picture
 
 if TYPE_CHECKING:
     from apps.calibrate.points import Measured

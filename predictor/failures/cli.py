@@ -21,15 +21,15 @@ from apps.results.cautions import Cautions
 from platforms.command.command import Command, Reply
 from platforms.command.request import JsonOption, WideOption, fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
-from platforms.files.writing import check_picture, write_picture
 from platforms.options import PlatformOptions, platform_from_request
+from platforms.plotting.pictures import check_picture, write_picture
 from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.failures.names import INTERVALS, SEGMENTS
 from predictor.options import problems_from_request
 from predictor.registry import help_text
 
 if TYPE_CHECKING:
-    from predictor.failures.outlook import Failures
+    from predictor.failures.expected import Failures
     from predictor.failures.run_times import FailureQuestion, RunTimes
 
 MOST_NUMBERS = 5_000_000  # largest length of the list of numbers of nodes
@@ -116,7 +116,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
         UserError: The rate is not given exactly once, or a value is out of its range.
     """
     # Imported here because they are slow to import.
-    from predictor.failures.outlook import Failures
+    from predictor.failures.expected import Failures
     from predictor.failures.report import HOUR_S, YEAR_S
 
     given = [name for name in _RATES if getattr(request, name) is not None]
@@ -284,7 +284,7 @@ def _say_plan(request: FailuresRequest) -> int:
 def answer(request: FailuresRequest) -> Reply | int:
     """Return the expected times; with --dry-run say what their evidence takes, and return the exit status."""
     # Imported here because they are slow to import.
-    from predictor.failures.outlook import outlook
+    from predictor.failures.expected import outlook
     from predictor.failures.report import as_json, as_text
 
     if request.rows < 2:

@@ -2,3 +2,7 @@
 
 Public faces: ``survey.layout``, ``segments.pieces``, ``unmeasured``.
 """
+
+from pathlib import Path
+
+NATIVE = Path(__file__).with_name("native")  # C files: max-min fair rates, for libraries of several rooms

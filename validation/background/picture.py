@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from platforms.plotting.charts import legend_below, panels
+from platforms.plotting.charts import Figure, legend_below, panels
 from platforms.plotting.styles import style_of
 from validation.background.judge import Judged
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _BINS = 10
 

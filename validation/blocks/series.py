@@ -13,6 +13,7 @@ from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
+from platforms.plotting.charts import Figure
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_request, setting_from_request
 from predictor.blocks.series.command import write_series
@@ -24,8 +25,6 @@ from predictor.series.bars import bars_figure
 from validation.blocks.comparison import PARTS, Comparison, compared, mean_parts, simulation
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
 
 

@@ -11,8 +11,9 @@ from platforms.command.command import Command, Reply
 from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
-from platforms.files.writing import cell, check_picture, check_writable, usable_folder, write_picture, write_text
+from platforms.files.writing import cell, check_writable, usable_folder, write_text
 from platforms.perflogs import experiment_text, profile_text
+from platforms.plotting.pictures import check_picture, write_picture
 from validation.few_terms.columns import KEYS
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from platforms.errors import UserError
-from platforms.files.writing import write_picture
+from platforms.plotting.charts import Figure, rendered
+from platforms.plotting.pictures import write_picture
 from validation.comparison.rows import numbers_known
 from validation.presentation.plots import results_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from validation.interactive.asking import PathLike
 
 
@@ -72,7 +70,7 @@ class Results(Frame):
 class Picture:
     """A figure that a notebook shows."""
 
-    figure: Figure  # of matplotlib
+    figure: Figure
 
     def save(self, path: PathLike) -> None:
         """Write the picture to a file; the ending of its name decides the format.
@@ -83,9 +81,7 @@ class Picture:
         write_picture("save", str(path), self.figure)
 
     def _repr_svg_(self) -> str:
-        text = io.StringIO()
-        self.figure.savefig(text, format="svg")
-        return text.getvalue()
+        return rendered(self.figure, "svg").decode()
 
 
 def results(rows: list[dict[str, Any]], columns: tuple[str, ...], cautions: list[str]) -> Results:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from platforms.plotting.charts import finish, new_figure
-from platforms.plotting.styles import style_of
+from platforms.plotting.charts import Axes, Figure, finish, new_figure
+from platforms.plotting.styles import label_decades, style_of
 from validation.map.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _TICKS = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, 0.9999, 0.99999)
 _SHARES = (1e-4, 1 - 1e-5)  # shares beyond are drawn at the edge
@@ -63,23 +61,19 @@ def _drawn(shares: Iterable[float], errors_pct: Iterable[float]) -> tuple[list[f
 
 
 def _axes(axes: Axes, shares: pd.Series[float]) -> None:
-    # Imported here because it is slow to import.
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
-
     axes.set_xscale("logit")
     drawn, _ = _drawn(shares, [])
     low, high = min(drawn, default=_SHARES[0]), max(drawn, default=_SHARES[1])
     axes.set_xlim(0.8 * low, 1 - 0.8 * (1 - high))
-    axes.xaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if 0.8 * low <= tick <= 1 - 0.8 * (1 - high)]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    ticks = [tick for tick in _TICKS if 0.8 * low <= tick <= 1 - 0.8 * (1 - high)]
+    axes.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("computation of the busiest rank, share of the simulated run")
     axes.set_yscale("log")
     low_pct, high_pct = axes.get_ylim()
     axes.set_ylim(max(low_pct, 0.8 * _LEAST_PCT), max(high_pct, 2 * max(LIMITS_PCT)))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{error:g} %"))
-    finish(axes, ylabel=f"|error| ({_LEAST_PCT:g} % and less at the bottom)")
+    label_decades(axes.yaxis)
+    finish(axes, ylabel=f"|error|, % ({_LEAST_PCT:g} % and less at the bottom)")
 
 
 def _limits(axes: Axes, published_pct: float | None) -> None:

@@ -15,8 +15,9 @@ from apps.spec.settings import Settings
 from platforms.command.command import Command
 from platforms.command.request import JsonOption, argument, option
 from platforms.command.status import EXIT_STATUSES
-from platforms.files.writing import cell, check_picture, check_writable, write_picture, write_text
+from platforms.files.writing import cell, check_writable, write_text
 from platforms.options import read_platforms
+from platforms.plotting.pictures import check_picture, write_picture
 
 _EVIDENCE = "1,2,8@8"
 

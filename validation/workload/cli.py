@@ -37,7 +37,7 @@ from predictor.series.pool import Kept
 from predictor.workload.figures import Figures, Span, figures
 from predictor.workload.file import EXAMPLE, Logged, log_and_nodes, read_workload
 from predictor.workload.predicted import Predicted
-from predictor.workload.schedule import ORDERS, PLACEMENTS, Asked, Placed, Policy, scheduled
+from predictor.workload.schedule import ORDERS, PLACEMENTS, Asked, Placed, Policy, Workload, fixed_dates, scheduled
 from predictor.workload.side import (
     HEAD,
     Evaluator,
@@ -50,7 +50,6 @@ from predictor.workload.side import (
     side,
     side_json,
 )
-from predictor.workload.workload import Workload, fixed_dates
 from validation.presentation.tables import error_cell
 
 

@@ -31,7 +31,8 @@ from apps.stream.on_machine import memory_of_machine
 from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
-from platforms.files.writing import write_picture, write_text
+from platforms.files.writing import write_text
+from platforms.plotting.pictures import write_picture
 from platforms.wording import number_of
 
 _PLACING = "The launcher has to place ranks by {hostfile}"

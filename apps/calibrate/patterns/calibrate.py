@@ -18,7 +18,8 @@ from apps.calibrate.request import CalibrateRequest
 from platforms.command.request import given
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
-from platforms.files.writing import write_picture, write_text
+from platforms.files.writing import write_text
+from platforms.plotting.pictures import write_picture
 from platforms.read.read import kept_file, read_platform
 
 

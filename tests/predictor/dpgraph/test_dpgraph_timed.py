@@ -294,6 +294,14 @@ def test_parts_that_are_not_tried_are_counted(integer_sort):
     assert {one.name for one in found.answers if one.kind in ("call", "computation")} == {"place not known"}
 
 
+def test_several_processes_find_the_same_savings_as_one(integer_sort, monkeypatch):
+    asked, recording, routes = integer_sort
+    setting = Setting(owned_graph(recording).program, asked, declared(asked, routes), ())
+    alone = what_if(setting, 2.0, most=3)
+    monkeypatch.setattr("predictor.series.pool.ALONE_S", 0.0)
+    assert what_if(setting, 2.0, most=3) == alone
+
+
 def test_the_command_writes_times_into_graphml_and_pictures(tmp_path, capsys):
     graphml, picture, timeline = (tmp_path / name for name in ("g.graphml", "g.png", "t.svg"))
     command = ["--scenario", "grid4x2", "--app", "is", "--class", "S", "--what-if", "2", "--json", "--iterations", "1"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
+from platforms.plotting.charts import Figure
 from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
 from validation.nodes.plots.delta import delta_figure
 from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
@@ -14,7 +15,6 @@ from validation.nodes.plots.models import models_figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) -> list[Path]:

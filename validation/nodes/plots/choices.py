@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.plotting.charts import legend_below, panels
+from platforms.plotting.charts import Axes, Figure, legend_below, panels
 from validation.nodes.plots import rows as of
 from validation.nodes.plots.axes import band, epsilon_axis, size_axis, styles, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def choice_figure(rows: pd.DataFrame) -> Figure | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from platforms.plotting.charts import legend_below, panels
+from platforms.plotting.charts import Figure, legend_below, panels
 from validation.nodes.plots import rows as of
 from validation.nodes.plots.axes import WITHIN, band, percent_axis, size_axis, style
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 _COLUMNS = 4
 _HUGE = 2.0  # |delta| above which the axis is linear only up to WITHIN

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.plotting.charts import legend_below, new_figure
+from platforms.plotting.charts import Axes, Figure, legend_below, new_figure
+from platforms.plotting.lines import prefixed
 from predictor.npt.outliers import K
 from validation.nodes.plots import rows as of
 from validation.nodes.plots.axes import logarithmic, signed_time_axis, size_axis, style
@@ -18,8 +19,6 @@ from validation.nodes.plots.worst import METHODS, WorstChoice, worst_case
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _POINTS = 200  # points of a curve
 
@@ -81,9 +80,6 @@ def _title(app: str, case: WorstChoice, beyond: bool) -> str:
 
 
 def _performance(axes: Axes, case: WorstChoice) -> None:
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import EngFormatter
-
     rate = case.runs.work_flops / case.runs.time_s
     for number, ranks in enumerate(case.ranks):
         rows = _by_size(case, ranks)
@@ -91,7 +87,7 @@ def _performance(axes: Axes, case: WorstChoice) -> None:
             axes.plot(case.runs.size[rows], rate[rows], label=_label(case, ranks), **style(number))
     _crosses(axes, case, rate)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(EngFormatter(unit="flop/s"))
+    prefixed(axes.yaxis, "flop/s")
     axes.set_title("measured performance", fontsize=10)
 
 

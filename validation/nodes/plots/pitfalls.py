@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from platforms.plotting.charts import finish, new_figure, write_figures
+from platforms.plotting.charts import Figure, finish, new_figure, write_figures
 from validation.nodes.plots.axes import style
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from validation.nodes.pitfalls import Line
 
 
