@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
@@ -24,7 +24,6 @@ from predictor.blocks.setting import Setting
 from predictor.series.bars import bars_figure
 from validation.blocks.comparison import PARTS, Comparison, compared, mean_parts, simulation
 
-if TYPE_CHECKING:
 _LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
 
 
