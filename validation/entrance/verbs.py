@@ -116,6 +116,7 @@ _BLOCKS = {
         "expect the time of work units on volunteers that join and leave",
         "predictor.blocks.volunteers.cli",
         "simulate each draw",
+        "validation.blocks.volunteers",
     ),
 }
 _PLATFORM = {
