@@ -8,7 +8,7 @@ import numpy as np
 
 from apps.calibrate.model import NEVER, Model
 from apps.calibrate.points import Measured
-from apps.calibrate.replay import CallErrors
+from apps.calibrate.report import CallErrors
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Band, Panel, Series, lines_figure
 from platforms.plotting.styles import BLUE, ORANGE, RED, dots, line

@@ -1,7 +1,7 @@
 """Widen the interval of a prediction by what messages scatter on the machine.
 
 A calibrated platform says in which interval the measured time of a message lies, relative to the simulated one
-(apps/calibrate/message_error.py); messages that a predictor measures on the machine itself are repeated.  Messages of a
+(apps/calibrate/points.py); messages that a predictor measures on the machine itself are repeated.  Messages of a
 run are taken to be wrong alike, as they are where sizes differ from those that the model follows; what scatters from
 one message to the next averages out, and makes the interval too wide.  Runs of the evidence count by their repeats.
 
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from apps.calibrate.message_error import message_error
+from apps.calibrate.points import message_error
 from apps.probes.plan import Measurement
 from apps.results.record import RunRecord
 from apps.spec.target import Target
@@ -28,6 +28,7 @@ _OPERATIONS = {"alltoall": "MPI_Alltoall", "alltoallv": "MPI_Alltoallv"}  # by t
 _THRESHOLD = "smpi/async-small-thresh"
 # Of measured over predicted times of FT and IS on emulated grids, without a higher limit of eager messages.
 SEEN = (0.84, 1.28)
+_LEAST = 0.005  # what scatters less is not mentioned
 
 
 def with_handshakes(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:
@@ -58,9 +59,6 @@ def largest_block(run: RunRecord, operation: str, ranks: int) -> float:
     if not used or not used["calls"]:
         return 0.0
     return float(sum(used["bytes"]) / used["calls"]) / (ranks * ranks)
-
-
-_LEAST = 0.005  # what scatters less is not mentioned
 
 
 def with_scatter(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:

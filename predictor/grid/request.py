@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apps.options.program_tables import KEYS as PROBLEM_KEYS
-from apps.options.program_tables import problem_of_table, said_of
+from apps.options.programs import KEYS as PROBLEM_KEYS
+from apps.options.programs import problem_of_table, said_of
 from apps.programs.problem import Problem
 from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable, read_checked
@@ -17,6 +17,22 @@ from platforms.grids.grid import MOST_NODES, WAN_SHAPES, Grid, GridCluster, WanL
 from platforms.grids.network import Network, named_network
 from platforms.grids.scenario import WIRE_KEYS, wire_of
 from platforms.model.platform import Power
+
+MOST_OFFERS = 10_000  # kinds of nodes times networks
+CORES = "cores"  # value of ranks_per_node: one rank per core
+_KEYS = {
+    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
+    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
+    "power": ("idle_w", "full_w"),
+    "networks": (
+        *("source", "name", "network", "node", "backbone", "wan", "options"),
+        *("node_port_price", "backbone_price", "wan_link_price"),
+    ),
+    "wire": WIRE_KEYS,
+    "wan": ("shape", *WIRE_KEYS, "duplex"),
+    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
+    "programs": (*PROBLEM_KEYS, "weight"),
+}
 
 
 @dataclass(frozen=True)
@@ -71,24 +87,6 @@ class ClusterLimits:
     most: int  # largest number of clusters
     sizes: tuple[int, ...]  # numbers of nodes that a cluster may have, ascending
     price: float  # of a cluster without its nodes and network, such as a room or a rack
-
-
-MOST_OFFERS = 10_000  # kinds of nodes times networks
-CORES = "cores"  # value of ranks_per_node: one rank per core
-
-_KEYS = {
-    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
-    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
-    "power": ("idle_w", "full_w"),
-    "networks": (
-        *("source", "name", "network", "node", "backbone", "wan", "options"),
-        *("node_port_price", "backbone_price", "wan_link_price"),
-    ),
-    "wire": WIRE_KEYS,
-    "wan": ("shape", *WIRE_KEYS, "duplex"),
-    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
-    "programs": (*PROBLEM_KEYS, "weight"),
-}
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.programs.kernel import kernels_with, named_kernel
-from apps.programs.rules import bytes_per_flop
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_checked
 from predictor.hierarchical.applications import Application, application, applications
@@ -39,6 +38,7 @@ Params = Mapping[str, Any]  # parameters of a problem
 
 # #x is summed over the nodes; every node has its own link, which its cores share.
 BETA = Beta(Fraction(1), per_core=False)
+_FILE = "hierarchical.toml"
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,6 @@ def exchanging(name: str) -> Kernel:
     return Kernel(
         name, *(kernel.needed(_MODULE, module_name) for module_name in ("operations", "exchanged_bytes", "messages"))
     )
-
-
-_FILE = "hierarchical.toml"
 
 
 @dataclass(frozen=True)

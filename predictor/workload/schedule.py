@@ -19,11 +19,14 @@ from dataclasses import dataclass, field, replace
 
 from apps.programs.problem import Problem
 from apps.spec.target import Target
-from apps.together.events import PlatformEvent
-from apps.together.run import Ran
+from apps.together.run import PlatformEvent, Ran
 from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between
+
+_SAME_S = 1e-9  # dates at most this far apart are one: SimGrid's own precision
+ORDERS = ("fcfs", "backfill")
+PLACEMENTS = ("packed", "spread")
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,6 @@ def fixed_dates(workload: Workload, placed: Sequence[Placed]) -> dict[str, Ran]:
         for one in placed
         if jobs[one.job].problem is None
     }
-
-
-_SAME_S = 1e-9  # dates at most this far apart are one: SimGrid's own precision
 
 
 @dataclass(frozen=True)
@@ -233,10 +233,6 @@ def _start(
         state.placed.append(state.running[job.name])
         state.waiting.remove(job)
     return bool(starting)
-
-
-ORDERS = ("fcfs", "backfill")
-PLACEMENTS = ("packed", "spread")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from html import escape
 
 from apps.calibrate.machine.calibrate import MachineCalibration
-from apps.calibrate.machine.experiments import EXPERIMENTS, experiment_rows
-from apps.calibrate.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
+from apps.calibrate.machine.report import (
+    EXPERIMENTS,
+    KERNELS,
+    REPLAY,
+    error_rows,
+    experiment_rows,
+    kernel_rows,
+    wire_rows,
+)
 from platforms.plotting.charts import Figure, rendered
 
 _STYLE = """body { font-family: sans-serif; max-width: 75rem; margin: 1rem auto; padding: 0 1rem; }

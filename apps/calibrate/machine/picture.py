@@ -7,7 +7,7 @@ import numpy as np
 from apps.calibrate.machine.calibrate import MachineCalibration
 from apps.calibrate.machine.contention import FLOWS
 from apps.calibrate.machine.judge import PAIRS, SIZES
-from apps.calibrate.machine.routes import Kind
+from apps.calibrate.machine.rows import Kind
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Panel, Series, lines_figure
 from platforms.plotting.styles import BLUE, GREEN, RED, dots, line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from apps.calibrate.patterns.replay import Replayed
+from apps.calibrate.patterns.rows import Replayed
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Panel, Series, bar_at, lines_figure
 from platforms.plotting.styles import BLUE, GREEN, RED, dots, line

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.errors import KernelError
-from apps.programs.kernel import kernels_with, named_kernel
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from apps.programs.problem import Problem, sized_problem
-from apps.programs.rules import bytes_per_flop
 from apps.traffic.lines import square_rows
 from apps.traffic.path import LARGE_BYTES, Path
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep, Traffic
@@ -32,6 +31,8 @@ from predictor.structural.collectives import exchanges
 
 _MODULE = "longest_path"
 Params = Mapping[str, Any]  # parameters of a problem
+SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
+_KEPT = 100_000  # paths of allocations
 
 
 @dataclass(frozen=True)
@@ -221,10 +222,6 @@ def _swept(step: Sweep, node: np.ndarray, per_operation: float) -> Path:
         )
         moved += waits
     return computed + moved
-
-
-SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
-_KEPT = 100_000  # paths of allocations
 
 
 def kernel_problem(app: str, n: int, ranks: int = 1) -> Problem:

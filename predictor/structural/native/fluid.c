@@ -3,7 +3,6 @@
 #include "fluid.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define STEPS 100
 
@@ -13,11 +12,6 @@ typedef struct {
   Beginning beginning;
   void *data;
 } Exchanged;
-
-static void *zeros(int64_t count, size_t size)
-{
-  return calloc((size_t)count + 1, size); /* never an empty allocation */
-}
 
 int fluid_open(Fluid *fluid, const Paths *paths, int64_t messages)
 {
@@ -198,13 +192,14 @@ static double advance(Fluid *fluid, const Exchanged *exchanged, double now, doub
   for (int64_t i = 0; i < fluid->actives; i++) {
     Changed active = fluid->active[i];
     Flow *flow = &fluid->flow[active.slot];
-    Transfer *transfer = &fluid->transfer[active.slot];
-    transfer->end = now + flow->remaining / flow->rate;
+    double end = now + flow->remaining / flow->rate;
     flow->remaining -= flow->rate * passes_s;
-    if (transfer->end > now + passes_s) {
+    if (end > now + passes_s) {
       fluid->active[left++] = active;
       continue;
     }
+    Transfer *transfer = &fluid->transfer[active.slot];
+    transfer->end = end;
     transfer->ended = true;
     follow(fluid, exchanged, transfer);
   }

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
 from platforms.plotting.charts import Figure
-from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
-from validation.nodes.plots.delta import delta_figure
-from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
+from validation.nodes.plots.choices import choice_figure, delta_figure, fewer_sizes_figure, fits_figure, static_figure
 from validation.nodes.plots.models import models_figure
 
 if TYPE_CHECKING:

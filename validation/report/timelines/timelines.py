@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.errors import SimulationError
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from platforms.plotting.charts import Figure
