@@ -22,7 +22,7 @@ LEAST_EFFICIENCY = 1e-9  # share of the peak speed; a smaller one fits no comput
 
 
 class RealMachine(Protocol):
-    """A real machine, as far as the core knows it; the add-on ``apps.machines`` reads its file and starts programs on it.
+    """A real machine, as far as the core knows it; the add-on ``apps.machines`` reads its file and uses it.
 
     Two with the same ``content_hash`` measure the same.
     """
