@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from apps.probes.network.measure import LateReceive
 from apps.runs.record_events import run_recorded
@@ -14,6 +13,7 @@ from pictures import spacetime
 from pictures.runs import SETTINGS, Case, case
 from pictures.spacetime import Diagram, Message, Span
 from pictures.style import card, percent, seconds
+from platforms.plotting.charts import Figure
 from predictor.base import Evidence
 from predictor.structural.contention import Shares, share
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule, schedule
