@@ -15,7 +15,7 @@ import numpy as np
 
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import Protocol
+from predictor.network.value import Protocol
 
 if TYPE_CHECKING:
     from platforms.model.platform import Route
