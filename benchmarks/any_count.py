@@ -24,8 +24,8 @@ from predictor.learned.errors import CannotContinue  # noqa: E402
 from predictor.learned.generate import generate  # noqa: E402
 from predictor.learned.learn import learn  # noqa: E402
 from predictor.learned.matching import difference  # noqa: E402
-from predictor.learned.naming import with_calls_merged  # noqa: E402
 from predictor.learned.numbers import numbers_of  # noqa: E402
+from predictor.learned.skeleton import with_calls_merged  # noqa: E402
 
 DATA = "tests/predictor/learned/data"
 POWERS, SQUARES, ANY = "4,8,16,32", "4,9,16,25,36", "4,8,12,18,27"

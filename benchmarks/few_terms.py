@@ -4,7 +4,7 @@ Usage: python benchmarks/few_terms.py [SECONDS]
 
 Every choice is a random search of that many seconds (default: 60) for the least pinball loss at 5, 50 and 95 %, in
 logarithms, averaged over programs first.  Prints the errors on the source that was left out, beside those of the
-constants of predictor/few_terms/prior.py.
+constants of predictor/few_terms/model.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 from clusters.published import CASES  # noqa: E402 (found by the line above)
 
-from predictor.few_terms.prior import PRIOR, Prior  # noqa: E402
+from predictor.few_terms.model import PRIOR, Prior  # noqa: E402
 from validation.few_terms.judge import Judged, judged, summary  # noqa: E402
 
 SOURCES = {"h3": ("h3",), "clouds": ("clouds",), "alaska": ("alaska",), "OpenSBLI": ("opensbli-512", "opensbli-1024")}

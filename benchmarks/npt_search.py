@@ -11,10 +11,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import TIME, energy
-from predictor.allocation.search import exhaustive
+from predictor.allocation.search import branch_and_bound, exhaustive
 from predictor.allocation.space import Space
 from predictor.nodes.noise import perturb
 from predictor.npt.fitting import fit_models

@@ -38,9 +38,9 @@ from predictor.learned.grids import most_cubic
 from predictor.learned.learn import learn
 from predictor.learned.matching import difference
 from predictor.learned.models import Notes
-from predictor.learned.naming import with_calls_merged
 from predictor.learned.numbers import numbers_of
 from predictor.learned.predictor import LEARNED_KNOWN
+from predictor.learned.skeleton import with_calls_merged
 
 ANY = (4, 8, 12, 18, 27)
 CUBES = (8, 27, 64, 125)

@@ -15,8 +15,7 @@ from apps.options.runner import RunnerOptions, runner_from_request
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import argument
-from predictor.conformance.judge import FAILS, judge
-from predictor.conformance.planning import plan
+from predictor.conformance.judge import FAILS, judge, plan
 from predictor.conformance.report import as_json, text_lines
 from predictor.plugins import FORM
 from predictor.registry import ALL, predictors

@@ -84,8 +84,8 @@ FAMILIES: dict[str, Family] = {
                 "predictor.hcf:HCF", "Fanfakh's heterogeneous computing factor, corrected", unequal_shares=True
             ),
             "printed": Variant("predictor.hcf:HCF_PRINTED", "the same as the paper prints it", unequal_shares=True),
-            "nnls": Variant("predictor.regression.hcf_nnls:HCF_NNLS", "with a communication fitted to smaller runs"),
-            "growth": Variant("predictor.regression.hcf_growth:HCF_GROWTH", "with a power from two probes", False),
+            "nnls": Variant("predictor.regression.hcf_terms:HCF_NNLS", "with a communication fitted to smaller runs"),
+            "growth": Variant("predictor.regression.hcf_terms:HCF_GROWTH", "with a power from two probes", False),
         }
     ),
     "npt": Family(
@@ -94,7 +94,7 @@ FAMILIES: dict[str, Family] = {
             "ls": Variant(f"{_NPT}:NPT_LS", "the same by least squares"),
             "pt": Variant(f"{_NPT}:PT", "eq. (3): time by number of nodes"),
             "pt-printed": Variant(f"{_NPT}:PT_PRINTED", "the same read to the letter", in_all=False),
-            "nt": Variant("predictor.npt.nt_predictor:NT", "eq. (2): time by size"),
+            "nt": Variant("predictor.npt.predictor:NT", "eq. (2): time by size"),
         }
     ),
     "hierarchical": Family(

@@ -18,6 +18,7 @@ from apps.options.shares import SharesOption, with_asked_shares
 from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.command.command import Command, show
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from apps.spec.settings import Settings
     from platforms.model.platform import Platform
     from predictor.base import Predictor
+
+_KEPT = "validation.kept.keeper"  # an add-on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +164,8 @@ def run(request: RunRequest, made: Callable[..., Series] = replace, output_of: t
         ) as output,
         runner_from_request(request, cautions=said, saying=False) as runner,
     ):
+        if is_there(_KEPT):
+            series = provided(f"{_KEPT}:keeping")(series, runner, request)
         carry_out(series, runner, output, report)
         if request.timeline is not None and output.status not in (1, 2):  # the run of the target has not failed
             spec = settings.spec(targets[0])

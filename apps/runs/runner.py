@@ -78,9 +78,9 @@ class Runner:
         self.evidence_limit = EvidenceLimit() if evidence_limit is None else evidence_limit
         self.cautions = Cautions() if cautions is None else cautions
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
-        self._store = store
+        self.store = store
         self._simulate = partial(_simulate, store=store) if simulate is None else simulate
-        self._identify = identify
+        self.identify = identify
         self._progress = progress
         self._time_limit_s = time_limit_s
         self._futures: dict[str, Future[RunRecord]] = {}
@@ -114,7 +114,7 @@ class Runner:
     def has(self, spec: RunSpec) -> bool:
         """Return whether a run has begun and ended, so that ``record`` does not wait."""
         with self._lock:
-            future = self._futures.get(self._key(spec, self._identify(spec)))
+            future = self._futures.get(self._key(spec, self.identify(spec)))
         return future is not None and future.done()
 
     def record(self, spec: RunSpec) -> RunRecord:
@@ -133,11 +133,11 @@ class Runner:
                 self._progress.check()
             wait([future], timeout=_STEP_S)
         made = future.result()
-        record = _on_its_platform(replace(made, identity=self._identify(spec)), spec, made.identity)
-        if self._store is not None and record.identity != made.identity and not self._known(record.identity):
-            self._store.put_record(record)
+        record = _on_its_platform(replace(made, identity=self.identify(spec)), spec, made.identity)
+        if self.store is not None and record.identity != made.identity and not self._known(record.identity):
+            self.store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
-        self.cautions.add(str(spec.target), record.cautions, key=_caution_key(spec))
+        self.cautions.add(str(spec.target), record.cautions, key=caution_key(spec))
         self._compare(spec, record)
         return record
 
@@ -151,11 +151,11 @@ class Runner:
         difference = recorded.difference(totals_of_record(record))
         if difference is not None:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
-            self.cautions.add(str(spec.target), [said], key=_caution_key(spec))
+            self.cautions.add(str(spec.target), [said], key=caution_key(spec))
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """Return the spec with the measured computation replayed by its runs (computation.py)."""
-        return with_work(spec, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop)
+        return with_work(spec, store=self.store, time_limit_s=self._time_limit_s, stop=self._stop)
 
     def recording(self, spec: RunSpec, iterations: int) -> Recording:
         """Wait for a recording of a number of iterations of the spec's problem (record_events.py) and return it."""
@@ -163,7 +163,7 @@ class Runner:
         if key not in self._recordings:
             with doing(f"recording {spec.target}"), self._alone("recording", key):
                 self._recordings[key] = record_events(
-                    spec, iterations, store=self._store, time_limit_s=self._evidence_s(spec.machine), stop=self._stop
+                    spec, iterations, store=self.store, time_limit_s=self._evidence_s(spec.machine), stop=self._stop
                 )
             if len(self._recordings) > _RECORDINGS_KEPT:
                 self._recordings.popitem(last=False)
@@ -190,19 +190,18 @@ class Runner:
 
     def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or execute it now."""
-        known = self._store.get("probe", key) if self._store is not None else None
-        if known is not None and self._store is not None:
+        if self.store is not None and (known := self.store.get("probe", key)) is not None:
             try:
                 measured = from_fields(Measurement, known)
                 plan.check(measured)
             except ValueError as err:
-                self._store.refuse("probe", key, str(err))
+                self.store.refuse("probe", key, str(err))
             else:
                 return measured
         made = carry_out(plan, time_limit_s=self._evidence_s(plan.machine), stop=self._stop)
-        if self._store is not None:
+        if self.store is not None:
             summary = f"{len(plan.experiments)} experiments"
-            self._store.put("probe", key, identity, as_fields(made), summary=summary)
+            self.store.put("probe", key, identity, as_fields(made), summary=summary)
         return made
 
     def _evidence_s(self, machine: RealMachine | None) -> float | None:
@@ -215,7 +214,7 @@ class Runner:
     def _alone(self, kind: str, key: str) -> Iterator[None]:
         """Hold the store's claim on an entry, after waiting for any other process that makes the same entry."""
         claim = None
-        while self._store is not None and (claim := self._store.claim(kind, key)) is None:
+        while self.store is not None and (claim := self.store.claim(kind, key)) is None:
             if self._stop.wait(_STEP_S):
                 raise Stopped("not started, because its runner was closed")
         with claim or nullcontext():
@@ -226,7 +225,7 @@ class Runner:
         keys: list[str] = []
         new: dict[str, tuple[RunSpec, dict[str, Any]]] = {}
         for spec in specs:
-            identity = self._identify(spec)
+            identity = self.identify(spec)
             keys.append(self._key(spec, identity))
             if keys[-1] not in self._futures:
                 new.setdefault(keys[-1], (spec, identity))
@@ -264,31 +263,30 @@ class Runner:
         record, known = self._known(identity), True
         if record is None:
             claim = None
-            if self._store is not None:
-                claim = self._store.claim("record", identity_hash(identity))
+            if self.store is not None:
+                claim = self.store.claim("record", identity_hash(identity))
                 if claim is None:
                     return None
             with claim or nullcontext():
                 record = self._known(identity)  # another process may have made it in the meantime
                 if record is None:
                     record, known = replace(self._simulate(spec, stop=self._stop), identity=identity), False
-                    if self._store is not None:
-                        self._store.put_record(record)
+                    if self.store is not None:
+                        self.store.put_record(record)
         if self._progress is not None:
             self._progress(spec, known=known)
         return record
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:
         measured = identity.get("source") == "measurement"  # the store then reports that it is reused
-        record = self._store.get_record(identity, inexact=measured) if self._store is not None else None
-        wrong = None if record is None else misfit(record)
-        if self._store is not None and wrong is not None:
-            self._store.refuse("record", identity_hash(identity), wrong)
+        record = None if self.store is None else self.store.get_record(identity, inexact=measured)
+        if self.store is not None and record is not None and (wrong := misfit(record)) is not None:
+            self.store.refuse("record", identity_hash(identity), wrong)
             return None
         return record
 
 
-def _caution_key(spec: RunSpec) -> tuple[object, ...]:
+def caution_key(spec: RunSpec) -> tuple[object, ...]:
     """Return what distinguishes the spec from others of a command whose targets have the same name."""
     return spec.target.platform.content_hash, spec.target.placement, spec.efficiency
 

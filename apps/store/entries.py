@@ -17,6 +17,7 @@ KINDS = {
     "timer": "which readings of a clock bound the time that a program prints",
     "evaluation": "evaluation of an application in blocks",
     "prediction": "prediction of a target, by gridval scale",
+    "comparison": "predictions of a target compared with its run",
     "workload": "jobs simulated together",
 }
 # Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a

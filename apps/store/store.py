@@ -10,9 +10,10 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -215,6 +216,10 @@ class Store:
             return self.put(kind, key, identity, payload, summary=f"{record.time_s:.6g} s")
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
 
+    def digests(self, entries: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Return the checksums of those of the entries, by kind and key, that there are."""
+        return {entry: row[1] for entry in entries if (row := self._row(*entry)) is not None}
+
     def refuse(self, kind: str, key: str, reason: str) -> None:
         """Report that an undamaged entry is not what its reader expects.
 
@@ -281,8 +286,8 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Path, bool]]:
-        return _reopened, (self.folder, self._read_only)
+    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Path]]:
+        return partial(Store, read_only=self._read_only), (self.folder,)
 
     def _connect(self) -> None:
         self._pid = os.getpid()
@@ -440,10 +445,6 @@ def _is_asked(stored: str, identity: dict[str, Any]) -> bool:
     """Return whether a stored identity, in its canonical form, is this one, regardless of the inputs."""
     asked = canonical(identity)
     return stored == asked or canonical(without_inputs(_json_object(stored) or {})) == asked
-
-
-def _reopened(folder: Path, read_only: bool) -> Store:
-    return Store(folder, read_only=read_only)
 
 
 def _check_kind(kind: str) -> None:

@@ -15,9 +15,8 @@ from pictures.style import BLUE, GREEN, INK, NOTE, PALE, PURPLE, RED, card, perc
 from predictor.base import Evidence
 from predictor.extrap import process
 from predictor.hcf import communication_time, read_probe
-from predictor.regression.hcf_nnls import HCF_NNLS
-from predictor.regression.lines import fit_log_line, fit_power_law
-from predictor.regression.terms import AMDAHL, fit_combination
+from predictor.regression.fits import AMDAHL, fit_combination, fit_log_line, fit_power_law
+from predictor.regression.hcf_terms import HCF_NNLS
 
 APPS = ("mg", "cg")
 LEFT, RIGHT = 3.4, 36.0  # of the axis of ranks

@@ -72,6 +72,9 @@ def exit_status(command: Callable[[], int]) -> int:
         say(f"error: {printable(str(err.filename or 'output'))}: {err.strerror or err}")
         return 2 if err.errno == errno.ENAMETOOLONG else 1
     except (RuntimeError, MemoryError, ImportError) as err:
+        if isinstance(err.__cause__, KeyboardInterrupt):  # while a class was being made
+            say("interrupted")
+            return 130
         if not isinstance(err, MemoryError) and not any(text in str(err) for text in _NO_ROOM_TEXTS):
             raise
         drop_output()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.errors import KernelError, SimulationError
@@ -12,11 +12,10 @@ from apps.results.record import RunRecord, without_computation
 from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.errors import UserError
-from platforms.terminal.quantities import percent
+from platforms.terminal.quantities import duration, percent, significant
+from platforms.wording import number_of
 from predictor.answers.energy import with_energy
-from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
-from predictor.answers.use import cores_note, slowest_cluster_note
 from predictor.base import (
     Evidence,
     EvidenceRequest,
@@ -211,3 +210,59 @@ def names(text: str, option: str) -> list[str]:
     if not parts:
         raise UserError(f"{option} {text!r}", "an empty list", "Name at least one, separated by commas")
     return parts
+
+
+def with_changes(prediction: Prediction, target: Target) -> Prediction:
+    """Return the prediction, with a flag added where the platform has profiles.
+
+    A model assumes that hosts and links stay as they were when they were probed.
+    """
+    changes = target.changes
+    if not changes:
+        return prediction
+    more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+    flag = f"the platform changes over time, which the prediction ignores: {changes[0]}{more}"
+    return replace(prediction, flags=(*prediction.flags, flag))
+
+
+_MOSTLY = 0.5  # share of the time that a cluster computes before it can be said to hold the others up
+_LESS = 0.9  # and the most that any other cluster computes, over its time
+
+
+def cores_note(target: Target) -> str | None:
+    """Return how many cores of the hosts in use have a rank, where each has one rank and several cores.
+
+    None: a host has several ranks, or one core.
+    """
+    hosts = [target.platform.host(name) for name in target.placement]
+    if len(set(target.placement)) < len(hosts) or min(host.cores for host in hosts) == 1:
+        return None
+    cores = sum(host.cores for host in hosts)
+    return f"{target.nranks} of {cores} cores of these hosts are used; --ranks-per-host cores uses all"
+
+
+def slowest_cluster_note(target: Target, busy_s: Mapping[str, float], time_s: float) -> str | None:
+    """Return which cluster the others wait for: it computes most of the time, and all others clearly less.
+
+    Args:
+        target: The target.
+        busy_s: Time that each host in use computes, s.
+        time_s: Time of the run, s.
+    """
+    of_cluster: dict[str, list[float]] = {}
+    for host, host_s in busy_s.items():
+        of_cluster.setdefault(target.platform.cluster_of(host).name, []).append(host_s)
+    if len(of_cluster) < 2 or not time_s > 0:
+        return None
+    slowest = max(of_cluster, key=lambda name: max(of_cluster[name]))
+    most_s = max(of_cluster[slowest])
+    others_s = max(max(each) for name, each in of_cluster.items() if name != slowest)
+    if most_s < _MOSTLY * time_s or others_s > _LESS * most_s:
+        return None
+    unit = duration(time_s).split()[-1]
+    computing = duration(most_s, like_s=time_s).removesuffix(f" {unit}")
+    nodes = number_of(len(of_cluster[slowest]), "node")
+    return (
+        f"{slowest} holds the others up: its {nodes} compute for {computing} of {duration(time_s)}, all others for at "
+        f"most {significant(100 * others_s / most_s)} % of that"
+    )

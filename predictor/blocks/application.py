@@ -27,9 +27,8 @@ from typing import Any, cast
 from platforms.errors import UserError, inside, nearest
 from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
 from predictor.blocks.expansion import Expansion
-from predictor.blocks.expressions import Expression
+from predictor.blocks.expressions import Expression, processes
 from predictor.blocks.given import Given, check_names, definitions, parsed
-from predictor.blocks.grid import processes
 from predictor.blocks.parsing import place_of
 from predictor.blocks.places import label_place
 from predictor.blocks.processes.progression import Progression

@@ -145,7 +145,7 @@ def asked(request: BlockRequest) -> Reply:
         UserError: An option is wrong.
     """
     # Imported here for a quick start: it is slow to import.
-    from predictor.blocks.by_name import block_model
+    from predictor.blocks.setting import block_model
 
     _check(request)
     model = block_model(request.model, power_law=request.power_law, family=request.shapes)

@@ -27,8 +27,7 @@ from predictor.blocks.names import ERRORS
 if TYPE_CHECKING:
     from platforms.model.platform import Platform
     from predictor.blocks.calibration.calibrate import Measured
-    from predictor.blocks.measured.fitted import MeasuredModel
-    from predictor.blocks.measured.samples import Samples
+    from predictor.blocks.measured.fitted import MeasuredModel, Samples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +126,7 @@ _OF_SIMULATION = ("scenario", "platform", "only", "cfg", "hardware", "network", 
 def _measured(request: BlocksCalibrationRequest, unit: float | None) -> Reply | int:
     """Fit Table 1 to measured samples, of a file or of a machine."""
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.measured.fitted import fit_samples, text, to_json
-    from predictor.blocks.measured.samples import read_samples
+    from predictor.blocks.measured.fitted import fit_samples, read_samples, text, to_json
 
     where = "--csv" if request.csv is not None else "--machine"
     for name in _OF_SIMULATION:
@@ -163,7 +161,7 @@ def _on_machine(request: BlocksCalibrationRequest) -> tuple[Samples, int, list[s
     from apps.options.runner import runner_from_request
     from predictor.blocks.calibration.calibrate import measured, rows
     from predictor.blocks.calibration.experiments import experiments
-    from predictor.blocks.measured.samples import samples_of
+    from predictor.blocks.measured.fitted import samples_of
 
     if request.cores is not None:
         raise UserError(f"--cores {request.cores}", "does not go with --machine", "Its file has the cores")

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from platforms.errors import UserError
-from predictor.blocks.expressions import Expression
-from predictor.blocks.grid import grid_functions
+from predictor.blocks.expressions import Expression, grid_functions
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
 from predictor.blocks.processes.progression import Progression

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import ClassVar, Protocol
 
 from platforms.errors import UserError
-from predictor.blocks.expressions import Expression
-from predictor.blocks.grid import processes
+from predictor.blocks.expressions import Expression, processes
 from predictor.blocks.places import called_place, inner_place, step_place
 
 Number = Expression | str | float  # accepted wherever a step needs a number

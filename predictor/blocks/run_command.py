@@ -32,9 +32,9 @@ from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import LabelResult, Result
-    from predictor.blocks.interconnect import Interconnect
     from predictor.blocks.machines.hardware_machine import HardwareMachine
     from predictor.blocks.machines.machine import Machine
+    from predictor.blocks.machines.power import Interconnect
     from predictor.blocks.setting import Setting
     from predictor.blocks.stream.instructions import Stream
 
@@ -74,7 +74,7 @@ def answer(request: BlocksRequest) -> Reply:
         check_timeline(TIMELINE, request.timeline)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
-    from predictor.blocks.interconnect import interconnect
+    from predictor.blocks.machines.power import interconnect
 
     setting = setting_from_request(request)
     machine = machine_from_request(request, setting)

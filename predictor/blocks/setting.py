@@ -2,26 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from platforms.errors import nearest
+import numpy as np
+
+from platforms.errors import UserError, nearest
 from platforms.system import System
 from platforms.system.convert import materialise_system
 from platforms.system.scheduler import Schedule, schedule
 from predictor.blocks.application import Application
-from predictor.blocks.by_name import block_model
-from predictor.blocks.calibration.calibrated import Calibrated
+from predictor.blocks.calibration.calibrate import read_calibration
+from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
 from predictor.blocks.errors import SettingError
-from predictor.blocks.machines.hardware_machine import HardwareMachine
+from predictor.blocks.expressions import Expression
+from predictor.blocks.machines.hardware_machine import HardwareMachine, SimGridMachine
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.model_machine import ModelMachine
-from predictor.blocks.machines.simgrid_machine import SimGridMachine
+from predictor.blocks.measured.fitted import read_measured
 from predictor.blocks.model import BlockModel
-from predictor.blocks.names import HARDWARE, P_COUNTS, SIMGRID
-from predictor.blocks.placed import has_efficiencies, placed
+from predictor.blocks.names import HARDWARE, P_COUNTS, POWER_LAWS, SIMGRID
+from predictor.blocks.places import label_place
+from predictor.blocks.processes.progression import Progression
+from predictor.blocks.programs import Compute, Label, all_steps
+from predictor.blocks.published.formulas import TableModel, published
 from predictor.blocks.published.parameters import CLUSTERS
+
+if TYPE_CHECKING:
+    from platforms.system.scheduler import Placed
+
+
+def placed(application: Application, schedule: Schedule, measured: Collection[str] = ()) -> Application:
+    """Return the application with the efficiencies of the units that its processes are placed on.
+
+    Where the time of an operation on a unit is measured, all efficiencies give way to it.
+
+    Args:
+        application: The application; it is returned unchanged if it has no efficiencies that depend on the units.
+        schedule: Placement of its processes.
+        measured: Names of the groups of units whose times of an operation the machine has measured itself.
+
+    Raises:
+        UserError: If a label has no efficiency for a processor that it is placed on.
+    """
+    if measured and not application.is_placed and not has_efficiencies(application):
+        return application
+    labels = tuple(_placed(label, schedule, application.where, measured) for label in application.given)
+    return application if labels == application.given else application.with_labels(labels)
+
+
+def has_efficiencies(application: Application) -> bool:
+    """Return whether a label or a step of the application has an efficiency."""
+    steps = [step for label in application.given for step, _ in all_steps(None, label.program, "")]
+    steps += [step for named in application.steps for step, _ in all_steps(None, named.steps, "")]
+    return any(label.efficiency is not None for label in application.given) or any(
+        isinstance(step, Compute) and step.efficiency is not None for step in steps
+    )
+
+
+def _placed(label: Label, schedule: Schedule, where: str, measured: Collection[str]) -> Label:
+    rows = schedule.placed.get(label.name, ())
+    by_processor = isinstance(label.efficiency, Mapping)
+    shares = [1.0 if row.group.name in measured else row.group.unit.measured_share for row in rows]
+    if by_processor:
+        values = [
+            Expression.of(1) if share is not None else _of_processor(label, row.group.unit.processor, where)
+            for row, share in zip(rows, shares, strict=True)
+        ]
+        label = replace(label, efficiency=_of_rows(rows, values) if rows else Expression.of(1))
+    if any(share is not None for share in shares):
+        label = replace(label, measured=_of_rows(rows, [Expression.of(share or 0) for share in shares]))
+    return label
+
+
+def _of_processor(label: Label, processor: str, where: str) -> Expression:
+    given: Any = label.efficiency
+    if processor not in given:
+        remedy = f"{nearest(processor, given)}; add {processor} = 0.1"
+        raise UserError(label_place(where, label.name, "efficiency"), f"no value for processor {processor!r}", remedy)
+    return Expression.of(given[processor])
+
+
+def _of_rows(rows: Sequence[Placed], values: Sequence[Expression]) -> Expression:
+    """Return an expression with the value of the row that has the process."""
+    if len(set(values)) == 1:
+        return values[0]
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        index = scope["index"]
+        if not isinstance(index, Progression):
+            return next(value.value(scope, "") for row, value in zip(rows, values, strict=True) if row.has(index))
+        members = int(index.first) + int(index.step) * np.arange(index.count, dtype=np.int64)
+        for row, value in zip(rows, values, strict=True):
+            if row.has(members).all():
+                return value.value(scope, "")
+        raise index.split_all()
+
+    text = " or ".join(
+        f"{value.text} ({row.first}, {row.units}, {row.index})" for row, value in zip(rows, values, strict=True)
+    )
+    return Expression.computed(text, frozenset({"index"}).union(*(value.names for value in values)), evaluate)
+
+
+def block_model(
+    name: str, *, power_law: str | None = None, family: str | None = None, besides: Sequence[str] = ()
+) -> BlockModel:
+    """Return a published model, or the model of a file of measured blocks or of a calibration.
+
+    Args:
+        name: Name of a published model, or path of a calibration file.
+        power_law: For a published model, one of formulas.POWER_LAWS; None: the first of them.
+        family: For a calibration, one of calibrated.FAMILIES; None: the first of them.
+        besides: Further names that the caller accepts, for the error message.
+
+    Raises:
+        UserError: If the name is neither a model nor a file, or an option does not go with the model.
+    """
+    if name in CLUSTERS:
+        if family is not None:
+            raise SettingError(f"--shapes {family}", f"model {name} is published", "Use it with calibration files only")
+        return published(name, power_law=POWER_LAWS[0] if power_law is None else power_law)
+    if not os.path.isfile(name) and "/" not in name and not name.endswith(".json"):
+        remedy = f"{nearest(name, [*besides, *CLUSTERS])}, or a calibration file"
+        raise SettingError(f"model {name!r}", "no such model", remedy)
+
+    if (made := read_measured(name)) is not None:
+        if family is not None:
+            raise SettingError(f"--shapes {family}", f"model {name} has Table 1's formulas", "Leave it out")
+        return TableModel(made.parameters, POWER_LAWS[0] if power_law is None else power_law)
+    if power_law is not None:
+        raise SettingError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")
+    return Calibrated(read_calibration(name), FAMILIES[0] if family is None else family)
+
 
 _NO_SHARE = (
     "has the measured time of an operation: the efficiencies of the application, shares of a peak speed, do not apply"
@@ -63,8 +178,8 @@ class Setting:
 
         Args:
             model: ``simgrid``, ``hardware``, a published model or a calibration file.
-            power_law: As in predictor.blocks.by_name.block_model.
-            family: As in predictor.blocks.by_name.block_model.
+            power_law: As in block_model.
+            family: As in block_model.
             p_counts: For formulas of Table 1, the reading of P (predictor.blocks.names.P_COUNTS); None: nodes for
                 published models, processes for calibrations.
             components: For a published model or a calibration, the names of the models of single components, by the

@@ -1,4 +1,4 @@
-"""Bundles flows with equal rates in the evaluation of graphs (dpgraph), which saves time on many ranks.
+"""More of the evaluation of graphs (dpgraph): flows bundled on many ranks, and receives from any source.
 
 Public faces: ``NATIVE``.
 """

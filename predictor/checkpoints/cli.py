@@ -85,7 +85,7 @@ def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Pla
     # Imported here because they are slow to import.
     from predictor.blocks.series.evaluations import made_from_request
     from predictor.checkpoints.placed import Placed
-    from predictor.series.sources import sources_hash
+    from predictor.series.pool import sources_hash
 
     also = {
         "checkpoint": request.checkpoint,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, exp, expm1, inf, isfinite
 
 from predictor.checkpoints.placed import Placed
-from predictor.failures.intervals import INTERVALS
+from predictor.failures.expected import INTERVALS
 
 NO_FAILURES, SCRATCH, OWN = "no failures", "scratch", "own"
 
@@ -38,7 +38,7 @@ def expectations(run: Placed, intervals: Sequence[str], *, restart_s: float = 0.
     """Return the expectations of one placement by strategy.
 
     The strategies are NO_FAILURES, SCRATCH (restart from the beginning), OWN, if the application writes checkpoints (at
-    its own interval), and the intervals, of predictor.failures.intervals.INTERVALS.
+    its own interval), and the intervals, of predictor.failures.expected.INTERVALS.
     """
     M = inf if run.rate_per_s == 0 else 1 / run.rate_per_s
     expected = {

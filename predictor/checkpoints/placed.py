@@ -13,8 +13,7 @@ from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.names import POWER_RULES
 from predictor.blocks.setting import Setting
-from predictor.checkpoints.parts import has_checkpoints, one_checkpoint, without_checkpoints
-from predictor.checkpoints.rhythm import rhythm_of
+from predictor.checkpoints.rhythm import has_checkpoints, one_checkpoint, rhythm_of, without_checkpoints
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
 
 from apps.spec.target import Target
 from platforms.errors import UserError
@@ -23,6 +23,35 @@ from platforms.grids.scenario import with_frequencies
 from platforms.model.frequency import Frequencies
 from predictor.answers.energy import run_energy
 from predictor.base import HostLoad, Model, Prediction
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+EVALUATIONS = 250  # default limit of evaluations where there are more choices
+
+_Value = TypeVar("_Value", float, "npt.NDArray[np.float64]")
+
+
+class Objective(Protocol):
+    """Function of the time T, s, and the energy E, J, that a search minimises."""
+
+    def __call__(self, T: _Value, E: _Value, /) -> _Value:
+        """Return the value for time T and energy E."""
+
+
+def _energy(T: _Value, E: _Value, /) -> _Value:
+    return E
+
+
+def _edp(T: _Value, E: _Value, /) -> _Value:
+    product: _Value = T * E
+    return product
+
+
+OBJECTIVES: dict[str, Objective] = {"energy": _energy, "edp": _edp}
+
 
 Frequency = tuple[float, ...]  # frequency of each cluster in use, Hz, in the order of the grid
 

@@ -29,8 +29,7 @@ import numpy.typing as npt
 
 from platforms.errors import UserError, known_names
 from predictor.base import OutOfRange
-from predictor.clock.levels import Frequency, Levels, Point
-from predictor.clock.objectives import EVALUATIONS, OBJECTIVES, Objective
+from predictor.clock.levels import EVALUATIONS, OBJECTIVES, Frequency, Levels, Objective, Point
 
 EXHAUSTIVE = 250  # up to this number of choices all are evaluated
 MOST_CHOICES = 5_000_000  # largest number of choices that are listed

@@ -24,8 +24,7 @@ from platforms.options import (
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.base import Evidence
-from predictor.clock.levels import Levels, Point, at_maximum, follows_speeds, levels_of
-from predictor.clock.objectives import EVALUATIONS, OBJECTIVES
+from predictor.clock.levels import EVALUATIONS, OBJECTIVES, Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.evidence.given import Given, RecordingOptions
 from predictor.options import problems_from_request
 from predictor.registry import predictor

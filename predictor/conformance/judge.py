@@ -1,17 +1,82 @@
-"""Judge a predictor by all checks."""
+"""Judge a predictor by all checks, with the excuses that it has, and count the simulations of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from apps.runs.plan import Plan
 from apps.runs.runner import Runner
+from apps.spec.target import Target
 from platforms.errors import UserError
 from predictor.base import Predictor
-from predictor.conformance.checks import CHECKS, Check, Finding
-from predictor.conformance.excuses import ANSWERS, BLIND, excuse
+from predictor.conformance.cases import CASES, SETTINGS, odd_targets, permuted, renamed, scaled
+from predictor.conformance.checks import CHECKS, FACTOR, Check, Finding
 from predictor.conformance.subject import Subject, described, subject
 from predictor.evidence.broker import RefusedEvidence
+from predictor.evidence.plan import planned
+
+ANSWERS = "answers"  # the check that a predictor answers the targets of a case
+BLIND = "blind"  # the check that it never sees the run of the target
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """The reason why some predictors may fail a check."""
+
+    check: str
+    predictors: tuple[str, ...]
+    reason: str
+    most: float | None = None  # largest relative deviation that is excused; None: any
+
+
+EXCUSES = (
+    Excuse(
+        ANSWERS,
+        ("extrap", "extrap:effort", "extrap:default"),
+        "Extra-P is not installed: `make extrap`.",
+    ),
+    Excuse(
+        "permuted",
+        ("hcf:printed", "hcf", "hcf:constant"),
+        "The probe has a rank on the first node of every cluster, in the order of the file, which the paper leaves "
+        "open: in another order other ranks of the probe are neighbours.",
+        most=0.05,
+    ),
+    Excuse(
+        "permuted",
+        ("npt", "npt:ls", "npt:pt"),
+        "The interval depends on the share of computation in the largest run of the evidence; of runs on equally many "
+        "ranks it is the first in the order of the file.",
+        most=1e-3,
+    ),
+    Excuse(
+        "scales",
+        ("dpgraph:known",),
+        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which the predictor "
+        "does not follow; a caution says so.",
+        most=1e-5,
+    ),
+    Excuse(
+        "scales",
+        ("dpgraph",),
+        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which a measured "
+        "network does not tell.",
+        most=1e-5,
+    ),
+)
+
+
+def excuse(predictor: Predictor, check: str) -> Excuse | None:
+    """Return the excuse of a predictor for a check: of this table, or of the predictor's own attribute ``excuses``."""
+    for excuse_listed in EXCUSES:
+        if excuse_listed.check == check and predictor.name in excuse_listed.predictors:
+            return excuse_listed
+    excuses = getattr(predictor, "excuses", {})
+    if isinstance(excuses, Mapping) and isinstance(excuses.get(check), str) and excuses[check].strip():
+        return Excuse(check, (predictor.name,), excuses[check])
+    return None
+
 
 PASSES, EXCUSED, FAILS, UNJUDGED = "passes", "excused", "fails", "not judged"
 
@@ -63,3 +128,29 @@ def _verdict(predictor: Predictor, check: str, finding: Finding) -> Verdict:
     if excused is None or (excused.most is not None and not (finding.deviation or 0.0) <= excused.most):
         return Verdict(predictor.name, check, FAILS, finding.failures, deviation=finding.deviation)
     return Verdict(predictor.name, check, EXCUSED, finding.failures, excused.reason, finding.deviation)
+
+
+_REMARK = "more where a predictor answers too few targets of the first case, or asks for more when it sees its evidence"
+
+
+def plan(chosen: Sequence[Predictor]) -> Plan:
+    """Return the simulations of all checks, if every predictor answers all targets of the first case."""
+
+    def asking(target: Target) -> list[Predictor]:
+        return [model for model in chosen if _asks(model, target)]
+
+    case = CASES[0]
+    same = case.targets
+    compared = (*same, *scaled(case, same, FACTOR), *renamed(case, same), *permuted(case, same))
+    both = planned(((SETTINGS, [model]) for model in compared), asking, remark=_REMARK)
+    odd = planned(((SETTINGS, [odd_target]) for _, odd_target in odd_targets()), asking, truths=False)
+    return both.joined(odd)
+
+
+def _asks(predictor: Predictor, target: Target) -> bool:
+    """Return whether a predictor asks for evidence, instead of refusing the target."""
+    try:
+        predictor.requests([target])
+    except UserError:
+        return False
+    return True

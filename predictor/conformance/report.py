@@ -8,8 +8,7 @@ from typing import Any
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.table import table_lines
 from predictor.conformance.checks import CHECKS
-from predictor.conformance.excuses import ANSWERS, EXCUSES
-from predictor.conformance.judge import EXCUSED, FAILS, PASSES, UNJUDGED, Verdict
+from predictor.conformance.judge import ANSWERS, EXCUSED, EXCUSES, FAILS, PASSES, UNJUDGED, Verdict
 
 _COLUMNS = (ANSWERS, *(check.name for check in CHECKS))
 _FINDINGS_SHOWN = 3  # of each failed check, in the text

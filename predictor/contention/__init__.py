@@ -1,4 +1,4 @@
 """Run times from a few measured runs: computation slows down by a node's busy cores, messages follow the structure.
 
-Public faces: ``predictor.Contention``, ``traffic.traffic_of``.
+Public faces: ``predictor.Contention``, ``crowding.traffic_of``.
 """

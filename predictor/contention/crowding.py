@@ -15,13 +15,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from apps.errors import KernelError
+from apps.programs.problem import Problem
 from apps.spec.target import Target
+from apps.traffic import describes, known_names, traffic
 from apps.traffic.steps import AllToAll, Step, Traffic
 from predictor.base import OutOfRange
-from predictor.contention.traffic import traffic_of
 from predictor.structural.collectives import exchanges
 from predictor.structural.contention import Shares
 from predictor.structural.schedule import Schedule
+
+
+def traffic_of(problem: Problem, nranks: int) -> Traffic:
+    """Return what a program does on this number of ranks.
+
+    Raises:
+        OutOfRange: Its traffic is not known, or its kernel refuses the number of ranks.
+    """
+    where = problem.on(nranks)
+    if describes(problem):
+        try:
+            return traffic(problem, nranks)
+        except KernelError as err:
+            raise OutOfRange(where, err.problem, err.remedy) from err
+    raise OutOfRange(where, "its messages are not declared", f"Use one of {', '.join(known_names())}")
+
 
 MANY = 4.0  # ratio of messages from which on a run gives g, not the time of an operation
 MOST = 50.0  # of g

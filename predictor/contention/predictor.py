@@ -18,9 +18,8 @@ from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTime, CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.crowding import MANY, Crowding, Slowdown, messages_of
+from predictor.contention.crowding import MANY, Crowding, Slowdown, messages_of, traffic_of
 from predictor.contention.structure import Structure, operations, steps_of
-from predictor.contention.traffic import traffic_of
 from predictor.evidence.targets import in_range, one_per_platform
 from predictor.network.survey import is_first, next_plan
 from predictor.structural.schedule import sizes_sent

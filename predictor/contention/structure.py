@@ -11,8 +11,7 @@ import numpy as np
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Evidence
-from predictor.contention.crowding import MOST, crowded_exchanges, stretched_shares
-from predictor.contention.traffic import traffic_of
+from predictor.contention.crowding import MOST, crowded_exchanges, stretched_shares, traffic_of
 from predictor.structural.contention import share
 from predictor.structural.measured import measured_paths
 from predictor.structural.paths import Paths

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.results.steady.period import LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
+from apps.results.steady.period import LEAST_ITERATIONS, Period, added_s, drift_rel, find_period, next_try
 from apps.results.steady.settle import FIRST_TRY, SETTLED_BOUND
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
@@ -44,6 +44,7 @@ def execute(
     *,
     arrivals: bool = False,
     to_the_end: bool = True,
+    may_end: bool = False,
 ) -> Execution:
     """Evaluate a program on a network.
 
@@ -54,6 +55,7 @@ def execute(
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
         arrivals: Also return the arrival date of each message; only for a program without a loop.
+        may_end: End the loop as soon as its copies are known to repeat.
         to_the_end: Refuse ranks that never end; otherwise their later dates are NaN.
 
     Raises:
@@ -74,6 +76,7 @@ def execute(
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
     polls = program.polls._replace(other=np.zeros(1, np.int64))
     choices = program.choices._replace(took=np.full(len(program.choices.role), -1, np.int32))
+    copies = np.full(1, loop.copies) if may_end and loop is not None else None
     end_s = fluid.evaluate(
         instructions,
         messages,
@@ -84,12 +87,24 @@ def execute(
         (polls, network.polling),
         done_s=done_s,
         choices=choices,
+        copies=copies,
     )
     if to_the_end and np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits forever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(polls.other[0]), choices.took)
+    left_out = 0
+    if copies is not None and loop is not None and copies[0] < loop.copies:
+        left_out = loop.copies - int(copies[0])
+        marks = program.with_copies(int(copies[0])).marks
+        marks_s = marks_s[:, : marks.shape[1]]
+    arrived_s = done_s if arrivals else None
+    return Execution(marks, marks_s, end_s, arrived_s, int(polls.other[0]), left_out, choices.took)
+
+
+def _latest(ends_s: np.ndarray) -> Period:
+    """Return the iteration before the last one as the period: it is known to repeat."""
+    return Period(1, float((ends_s[:, -2] - ends_s[:, -3]).mean()), 0.0, 2)
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
@@ -136,7 +151,10 @@ def estimate(
         if watched:
             program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
         partial = sections.iterations > 0 and tried < iterations
-        run = execute(program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None)
+        run = execute(
+            program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None, may_end=partial
+        )
+        tried -= run.left_out
         busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
@@ -144,7 +162,7 @@ def estimate(
             ends_s = run.stop_s - run.start_s.min()
             return Estimate(sections.time_s(elapsed_s), ends_s, tried, float(ends_s.max()), busy_s, run.others)
         turns_s, missing = run.iteration_s.tolist(), iterations - tried
-        period = find_period(turns_s)
+        period = find_period(turns_s) if run.left_out == 0 else _latest(run.iteration_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
         time_s = sections.time_s(elapsed_s + more_s)
         settled = missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL

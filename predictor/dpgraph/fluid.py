@@ -102,6 +102,7 @@ def evaluate(
     done_s: np.ndarray | None = None,
     choices: Choices = NO_CHOICES,
     hub_paths: int = HUB_PATHS,
+    copies: np.ndarray | None = None,
 ) -> np.ndarray:
     """Execute the instructions of all ranks.
 
@@ -116,6 +117,8 @@ def evaluate(
         done_s: Filled with the arrival dates of the first messages, as many as it is long, s.  Messages of a loop keep
             their value.
         choices: The open messages of a program; it must have no loop.
+        copies: One i8: the loop ends as soon as its copies are known to repeat, and this is the number of those
+            executed.  None: all are.
         hub_paths: Number of paths over a link from which on flows over it may be bundled (predictor/bundles).
 
     Returns:
@@ -126,8 +129,10 @@ def evaluate(
         ValueError: The arrays do not match, a message is sent or received twice, or no rank waits in the loop for one
             of its messages.
         MemoryError: There is not enough memory.
-        UserError: The C files cannot be compiled.
+        UserError: The C files cannot be compiled, or those of open messages are not installed.
     """
+    if len(choices.role):
+        provided(_BUNDLES)  # which matches open messages
     end_s = np.empty(len(instructions.first) - 1)
     loop = Loop(instructions.first[:-1], instructions.first[:-1], 0, len(messages.kind)) if loop is None else loop
     polls, times = polling
@@ -160,10 +165,12 @@ def evaluate(
         other=polls.other,
     )
     graph = ctypes.c_void_p()
-    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, hub_paths, ctypes.byref(graph))
+    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, int(copies is not None), hub_paths, ctypes.byref(graph))
     try:
         while LIBRARY.call("graph_run", graph, _RATES) == _MORE:
             pass
+        if copies is not None:
+            copies[0] = LIBRARY.call("graph_copies", graph)
     finally:
         LIBRARY.call("graph_close", graph)
     return end_s

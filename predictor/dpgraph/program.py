@@ -34,6 +34,7 @@ from predictor.dpgraph.polls import BACK_EVENT, Poll, has_polls, polls_of, with_
 OPEN = -1_000_000  # communicator of open messages (Choices), lower than any other
 _PROGRAMS_KEPT = 4
 _LOOPED_KEPT = 16  # looped programs share most of their arrays
+_DEFINING = ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes", "amount")  # fields of equal events
 LEAST_FOR_LOOP = 3  # iterations: the first, the repeated one, and the last
 
 
@@ -98,6 +99,17 @@ class Program:
         kind[order] = np.cumsum(begins) - 1
         pair, size_bytes, mode = (column[begins] for column in columns)
         return Kinds(np.searchsorted(self.pairs, pair), size_bytes, mode, kind)
+
+    def with_copies(self, copies: int) -> Program:
+        """Return the program with a number of copies of its loop."""
+        if copies not in self._with_copies:
+            assert self.loop is not None
+            self._with_copies[copies] = replace(self, loop=self.loop._replace(copies=copies))
+        return self._with_copies[copies]
+
+    @cached_property
+    def _with_copies(self) -> dict[int, Program]:
+        return {}
 
     @cached_property
     def marks(self) -> np.ndarray:
@@ -196,17 +208,48 @@ class Sections:
         if iterations not in self._looped:
             if len(self._looped) == _LOOPED_KEPT:
                 self._looped.pop(next(iter(self._looped)))
-            loop = self._once.loop
-            assert loop is not None
-            self._looped[iterations] = replace(self._once, loop=loop._replace(copies=iterations - LEAST_FOR_LOOP + 1))
+            once, least = self._once
+            assert once.loop is not None
+            self._looped[iterations] = replace(once, loop=once.loop._replace(copies=iterations - least + 1))
         return self._looped[iterations]
 
     @cached_property
-    def _once(self) -> Program | None:
-        """The program whose loop is executed once; None: its iterations cannot form a loop."""
-        unrolled, ends = self._unrolled(LEAST_FOR_LOOP)
-        program, place = matched(unrolled)
-        return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
+    def _once(self) -> tuple[Program, int] | None:
+        """The program whose loop is executed once, and its iterations; None: they cannot form a loop."""
+        for iterations in (2, LEAST_FOR_LOOP) if self._first_is_alike else (LEAST_FOR_LOOP,):
+            unrolled, ends = self._unrolled(iterations)
+            program, place = matched(unrolled)
+            last = ends[:, iterations - 2]
+            made = looped_once(program, place[last - (self._ends[:, 1] - self._ends[:, 0])], place[last])
+            if made is not None:
+                return made, iterations
+        return None
+
+    @property
+    def _first_is_alike(self) -> bool:
+        """True if the events of the first iteration end with those of the second one."""
+        events, ends = self._all.events, self._ends
+        length = ends[:, 1] - ends[:, 0]
+        begin = ends[:, 0] - length
+        if self._polls or (begin < self._all.first[:-1]).any():
+            return False
+        first, second = events[ranges(begin, ends[:, 0])], events[ranges(ends[:, 0], ends[:, 1])]
+        if any((first[name] != second[name]).any() for name in _DEFINING):
+            return False
+        outer, inner = (np.repeat(posted, length) for posted in self._posted)
+        expected = first["request"] + np.where(first["request"] >= 0, outer, -inner)
+        return bool((expected == second["request"])[np.isin(second["kind"], (Kind.SEND, Kind.RECV, Kind.WAIT))].all())
+
+    @cached_property
+    def _posted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The operations that each rank begins in the second iteration: outside of collectives, and inside."""
+        events, ends = self._all.events, self._ends
+        body = ranges(ends[:, 0], ends[:, 1])
+        rank = np.repeat(np.arange(len(ends)), ends[:, 1] - ends[:, 0])
+        posts = np.isin(events["kind"][body], (Kind.SEND, Kind.RECV))
+        outer = events["request"][body] >= 0
+        posted, inner = (np.bincount(rank[posts & side], minlength=len(ends)) for side in (outer, ~outer))
+        return posted, inner
 
     def time_s(self, elapsed_s: np.ndarray) -> float:
         """Return the time of the program, s, from that of each rank: the longest, or that of the timed rank."""
@@ -288,11 +331,7 @@ class Sections:
             return self._all, self._ends
         events, first, ends = self._all.events, self._all.first, self._ends
         copies, nranks = iterations - 2, len(ends)
-        body = ranges(ends[:, 0], ends[:, 1])
-        rank = np.repeat(np.arange(nranks), ends[:, 1] - ends[:, 0])
-        posts = np.isin(events["kind"][body], (Kind.SEND, Kind.RECV))
-        outer = events["request"][body] >= 0
-        posted, inner = (np.bincount(rank[posts & side], minlength=nranks) for side in (outer, ~outer))
+        posted, inner = self._posted
         begin = np.column_stack([first[:-1], *[ends[:, 0]] * copies, ends[:, -2]])
         end = np.column_stack([ends[:, 0], *[ends[:, 1]] * copies, first[1:]])
         length = end - begin

@@ -17,8 +17,7 @@ from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.extrap import process
-from predictor.regression.flags import extrapolation_flags, time_flags
-from predictor.regression.smaller_runs import smaller_runs
+from predictor.regression.smaller_runs import extrapolation_flags, smaller_runs, time_flags
 
 POINTS = range(5, 6)  # number of measured points: the smallest that Extra-P asks for
 

@@ -129,7 +129,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
     value = getattr(request, name)
     if name == "model":
         # Imported here because it is slow to import.
-        from predictor.blocks.by_name import block_model
+        from predictor.blocks.setting import block_model
 
         rate_per_s = block_model(value).failure_rate_per_s
         if rate_per_s is None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from platforms.errors import UserError
 from predictor.blocks.published.formulas import success
-from predictor.failures.expected import SEGMENTS, restart_from_scratch
-from predictor.failures.intervals import INTERVALS
+from predictor.failures.expected import INTERVALS, SEGMENTS, restart_from_scratch
 
 NO_FAILURES, SCRATCH = "no failures", "scratch"
 RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node; outside this range the formulas exceed the range of floats

@@ -33,9 +33,8 @@ from platforms.terminal.progress import Progress
 from platforms.wording import number_of
 from predictor.base import OutOfRange
 from predictor.evidence.plan import planned
-from predictor.grid.output import as_json, text
+from predictor.grid.output import as_json, scenario_text, text
 from predictor.grid.request import DesignQuestion, read_request
-from predictor.grid.scenario_file import scenario_text
 from predictor.grid.search import Search
 from predictor.grid.space import affordable
 from predictor.grid.times import PredictorTimes, Times, candidate_targets

@@ -39,8 +39,7 @@ from predictor.dpgraph.known import known_network
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import Sections
 from predictor.evidence.broker import Broker
-from predictor.grid.offer import NetworkKind
-from predictor.grid.request import DesignQuestion, Program
+from predictor.grid.request import DesignQuestion, NetworkKind, Program
 from predictor.grid.space import Candidate
 from predictor.grid.times import GridTimes, NoAnswer, Report
 

@@ -11,8 +11,7 @@ from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.grids.grid import Grid, wan_ends
 from platforms.model.placement import Placement
-from predictor.grid.offer import NetworkKind, NodeKind
-from predictor.grid.request import DesignQuestion
+from predictor.grid.request import DesignQuestion, NetworkKind, NodeKind
 
 MOST_CANDIDATES = 200_000  # limit of the list: some hundred megabytes, and minutes for the bounds alone
 MOST_AFFORDABLE = 2_000_000  # limit of the grids within the budget, of which few may suit the programs

@@ -24,9 +24,8 @@ from platforms.command.request import given, option, titled
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.evidence.given import RecordingOptions, given_from_request
-from predictor.hierarchical.beta import BETAS, named_beta
 from predictor.hierarchical.memory import memory_from
-from predictor.hierarchical.model import COUNTED, SCALING
+from predictor.hierarchical.model import BETAS, COUNTED, SCALING, named_beta
 from predictor.hierarchical.recorded_request import (
     OF_RECORDINGS,
     RecordedOptions,
@@ -36,8 +35,8 @@ from predictor.hierarchical.recorded_request import (
 )
 
 if TYPE_CHECKING:
+    from predictor.hierarchical.applications import Formulas
     from predictor.hierarchical.multicore_cluster import MulticoreCluster
-    from predictor.hierarchical.own import Formulas
     from predictor.hierarchical.recorded_plan import RecordedPlan
 
 
@@ -176,7 +175,7 @@ def _recorded(request: CoresRequest, system: MulticoreCluster) -> RecordedPlan |
 def _formulas(request: CoresRequest) -> Formulas | None:
     """Return the formulas of a program of one's own; None: there are none."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.hierarchical.own import Formulas
+    from predictor.hierarchical.applications import Formulas
 
     names = ("operations", "bytes", "exchange", "ratio", "messages")
     texts = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
@@ -195,9 +194,9 @@ def _formulas(request: CoresRequest) -> Formulas | None:
 def _answer(request: CoresRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.hierarchical.answer import AllocationQuestion, answer, surface_of
+    from predictor.hierarchical.applications import NAME, flat
     from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
-    from predictor.hierarchical.own import NAME, flat
 
     recorded, formulas = is_recorded(request), _formulas(request)
     for name in (
@@ -248,7 +247,7 @@ def _answer(request: CoresRequest) -> int:
     points = None
     if request.measured is not None:
         # Imported here for a quick start: it is slow to import.
-        from predictor.hierarchical.measured import points_json, points_lines, read_points
+        from predictor.hierarchical.output import points_json, points_lines, read_points
 
         core_flops = float(system.core_flops)
         points = read_points(

@@ -17,11 +17,18 @@ from platforms.files.writing import usable_folder, write_picture, written_into
 from platforms.plotting.axes import space
 from platforms.plotting.charts import new_figure, write_figures
 from predictor.hierarchical.applications import application, printed_equations
-from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
+from predictor.hierarchical.model import (
+    DERIVED,
+    PRINTED,
+    VARIANTS,
+    Beta,
+    hockney,
+    node_efficiency,
+    node_performance,
+    overlap,
+)
 from predictor.hierarchical.multicore_cluster import paper_cluster
-from predictor.hierarchical.optima import cores_optimum, nodes_optimum
-from predictor.hierarchical.surface import Surface, general
+from predictor.hierarchical.surface import Surface, cores_optimum, general, nodes_optimum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

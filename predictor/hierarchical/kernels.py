@@ -1,12 +1,23 @@
 """#op, #b and #x of kernels with classes, declared in their folders: ``exchanges.py`` (apps/traffic/exchanges.py).
 
 #b / #op is in each kernel's kernel.toml.
+
+Notes for this predictor in the file ``hierarchical.toml`` in the folder of a kernel.
+
+``recorded = true``: the messages are counted in a recording, although they are declared.  ``[programs]``: the programs
+of the paper's table that the kernel stands for, each with the power of the table's n that is the kernel's size.
+``grid_rows``: the parameter with the rows of the grid of ranks, which is made as square as possible for these programs.
+
+Kernels of this project that match a program of the paper's table, for the predictor ``hierarchical:table``.
+
+#op, #x and beta(q, p) = beta_1(p) / q are those of the table; the kernels' own messages are not counted
+(docs/results/hierarchical.md compares the two).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -17,10 +28,11 @@ import numpy.typing as npt
 from apps.programs.kernel import kernels_with, named_kernel
 from apps.programs.rules import bytes_per_flop
 from platforms.errors import UserError
-from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.model import DERIVED
+from platforms.files.checked_toml import read_checked
+from predictor.hierarchical.applications import Application, application, applications
+from predictor.hierarchical.model import DERIVED, Beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
-from predictor.hierarchical.surface import Surface, Term, Terms
+from predictor.hierarchical.surface import Surface, Term, Terms, terms_of
 
 _MODULE = "exchanges"
 Params = Mapping[str, Any]  # parameters of a problem
@@ -103,3 +115,73 @@ def exchanging(name: str) -> Kernel:
     return Kernel(
         name, *(kernel.needed(_MODULE, module_name) for module_name in ("operations", "exchanged_bytes", "messages"))
     )
+
+
+_FILE = "hierarchical.toml"
+
+
+@dataclass(frozen=True)
+class Notes:
+    """The notes of a kernel."""
+
+    recorded: bool = False
+    programs: Mapping[str, int] = field(default_factory=dict, hash=False)  # powers by name
+    grid_rows: str | None = None
+
+
+@cache
+def notes(name: str) -> Notes:
+    """Return the notes of a kernel; those of a kernel without the file say nothing.
+
+    Raises:
+        PlatformError: Something in the file is wrong.
+    """
+    path = named_kernel(name).file(_FILE)
+    if path is None:
+        return Notes()
+    names = table_programs_known()
+    table = read_checked(path, {"": ("recorded", "programs", "grid_rows"), "programs": names}, _FILE)
+    programs = table.table("programs", "programs")
+    powers = {program: programs.integer(program) for program in names if programs.has(program)}
+    return Notes(table.boolean("recorded", False), powers, table.text("grid_rows", "") or None)
+
+
+def table_programs_known() -> tuple[str, ...]:
+    """Return the names of the programs of the paper's table."""
+    return tuple(applications())
+
+
+@cache
+def kernel_for() -> Mapping[str, tuple[str, int]]:
+    """Return the kernel that stands for each program of the paper's table, and the power of n that is its size."""
+    named = {program: (name, power) for name in kernels_with(_FILE) for program, power in notes(name).programs.items()}
+    return {program: named[program] for program in table_programs_known() if program in named}
+
+
+@dataclass(frozen=True)
+class TableKernel:
+    """A kernel of free size, with its program in the table."""
+
+    program_name: str
+
+    @property
+    def program(self) -> Application:
+        """The program of the table."""
+        return application(self.program_name)
+
+    def operations(self, params: Params) -> float:
+        """Return #op."""
+        return self.program.operations(int(params["n"]))
+
+    def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float) -> float:
+        """Return #x / (beta(q, p) b_cl), s, with beta_1(p) of the table, but at most the measured ``beta``."""
+        exchanged_bytes = float(terms_of(self.program.x, int(params["n"]))(q, p))
+        beta_1 = float(self.program.beta(1, p))
+        return exchanged_bytes * q / (min(beta_1, beta) * bandwidth_Bps)
+
+
+@cache
+def table_kernels() -> Mapping[str, TableKernel]:
+    """Return the kernels that match a program of the table at the same size, by name."""
+    pairs = [(kernel, program) for program, (kernel, power) in kernel_for().items() if power == 1]
+    return {kernel: TableKernel(program) for kernel, program in sorted(pairs)}

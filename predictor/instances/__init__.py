@@ -1,4 +1,4 @@
 """Cloud instances as presets from measured messages, and ``gridval plan instance``: which one for a program.
 
-Public faces: ``presets.presets``, ``presets.Preset``, ``command.COMMAND``.
+Public faces: ``command.presets``, ``command.Preset``, ``command.COMMAND``.
 """

@@ -21,12 +21,10 @@ from platforms.files.writing import check_writable, write_whole
 from platforms.options import platform_from_request
 from platforms.prices.options import costs_from_request
 from platforms.terminal.progress import doing
-from predictor.job.measured import measured_size, read_runs
 from predictor.job.plan import Plan
 from predictor.job.request import JobRequest, check
-from predictor.job.risk import spread_factor
-from predictor.job.sizes import Size, chosen, grows
-from predictor.job.steps import Forecaster, launches_of
+from predictor.job.sizes import Size, chosen, grows, measured_size, read_runs
+from predictor.job.steps import Forecaster, launches_of, spread_factor
 from predictor.series.counts import counts
 
 _NO_PART = "input and output, the start of programs and the wait in the queue: they have no part in the time"

@@ -9,14 +9,12 @@ from typing import TypeVar, cast
 import numpy as np
 
 from predictor.learned import trees
-from predictor.learned.bits import model_bits
-from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
-from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
+from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant, model_bits
 from predictor.learned.rows import Rows, reduced
 from predictor.learned.scatter import looks_drawn
-from predictor.learned.search import Search
+from predictor.learned.search import Search, is_square
 
 _M = TypeVar("_M")
 _ENDS = re.compile(r"[tj]\d+=0$")  # statements about the first and the last turn

@@ -10,26 +10,21 @@ import numpy as np
 
 from apps.recording.events import Kind, Op, Recording
 from predictor.learned.branches import Branches
-from predictor.learned.communicators import Communicators
-from predictor.learned.computation import ComputationSearch
+from predictor.learned.call_search import ComputationSearch, PartnerSearch
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
-from predictor.learned.levels import aligned
+from predictor.learned.loops import aligned, listed_loops, parse_by_period
 from predictor.learned.models import Either, NumberModel, constant, features_of, parts_of_fit, statements_of
-from predictor.learned.naming import Text
-from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
 from predictor.learned.noisy import fitted, fitted_by_turn, little, of_note, ratios_to
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
-from predictor.learned.partner_search import PartnerSearch
-from predictor.learned.periods import parse_by_period
 from predictor.learned.rows import Rows
 from predictor.learned.scatter import scatter_of
-from predictor.learned.skeleton import Symbol, traces_of
-from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen, Leaf, Structure
+from predictor.learned.skeleton import Symbol, Text, traces_of
+from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen, Communicators, Leaf, Structure
 
 _M = TypeVar("_M")
 _LEAST_RECORDINGS = 2

@@ -1,4 +1,4 @@
-"""Messages of a recording: whether they match, and whether two recordings have the same messages."""
+"""Messages of a recording: whether they match, whether two recordings have the same, and orders that time decides."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from apps.recording.events import Kind, Mark, Op, Recording
-from predictor.learned.any_source import by_source
+from apps.recording.events import FROM_ANY, Kind, Mark, Op, PollKind, Recording
 from predictor.learned.errors import CannotContinue
-from predictor.learned.looks import without_finds
 
 AS_SENT = -1  # size of a receive whose message has a size that is only fitted
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
@@ -142,4 +140,94 @@ def _events(recording: Recording, rank: int) -> np.ndarray:
     first = np.flatnonzero(~(computes & np.concatenate([[False], computes[:-1]])))  # computation without a call between
     made: np.ndarray = events[first].copy()
     made["amount"] = np.add.reduceat(events["amount"], first) if len(first) else made["amount"]
+    return made
+
+
+_OPENS = (Kind.SEND, Kind.RECV)
+
+
+def without_finds(events: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the events of a rank, receives that a look has found as waited for with what it has not found.
+
+    Which receives MPI_Testall has found when it has not found all depends on time, and changes nothing for a program
+    that waits for all of them later.
+
+    Args:
+        events: The events.
+        counts: As in Recording.
+
+    Raises:
+        CannotContinue: A look finds all, is another kind of look, or is not at all open operations.
+    """
+    looks = np.flatnonzero(events["kind"] == Kind.POLL)
+    if not len(looks):
+        return events
+    _check(events, counts)
+    kind, mode, request = (events[name].tolist() for name in ("kind", "mode", "request"))
+    receives = {number for what, number in zip(kind, request, strict=True) if what == Kind.RECV}
+    made, order = events.copy(), list(range(len(events)))
+    for look in looks[::-1].tolist():
+        found = []
+        for at in range(look + 1, len(events)):
+            if kind[at] != Kind.WAIT or mode[at] != 1:
+                break
+            found.append(at)
+        moved = [at for at in found if request[at] in receives]
+        if not moved:
+            continue
+        first, length = request[look], int(events["size_bytes"][look])
+        place = {number: at for at, number in enumerate(counts[first : first + length].tolist())}
+        left = set(place) - {request[at] for at in found}
+        behind = next((at for at in range(look, len(events)) if kind[at] == Kind.WAIT and request[at] in left), None)
+        if behind is None:
+            raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+        together = [at for at in range(behind, behind + len(left)) if at < len(events) and request[at] in left]
+        made["mode"][moved], made["site"][moved] = mode[behind], made["site"][behind]
+        there = sorted([*moved, *together], key=lambda at: place[request[at]])
+        order = [at for at in order if at not in moved]
+        begin = order.index(behind)
+        order[begin : begin + len(together)] = there
+    reordered: np.ndarray = made[order]
+    return reordered
+
+
+def _check(events: np.ndarray, counts: np.ndarray) -> None:
+    looks = events["kind"] == Kind.POLL
+    still: list[int] = []
+    regular = bool(((events["op"] == PollKind.EACH) & (events["mode"] == 0))[looks].all())
+    columns = (events[name].tolist() for name in ("kind", "request", "size_bytes"))
+    for kind, number, length in zip(*columns, strict=True) if regular else ():
+        if kind in _OPENS:
+            still.append(number)
+        elif kind == Kind.WAIT:
+            still.remove(number)
+        elif kind == Kind.POLL:
+            regular &= counts[number : number + length].tolist() == still
+    if not regular:
+        raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+
+
+_MESSAGE = ("peer", "tag", "size_bytes")
+
+
+def by_source(events: np.ndarray) -> np.ndarray:
+    """Return the events of a rank, with consecutive receives from any source sorted by source.
+
+    Which of them gets which message depends on which comes first.  Between them may be nothing but waits for them.
+    """
+    any_source = (events["kind"] == Kind.RECV) & (events["mode"] == FROM_ANY)
+    if any_source.sum() < 2:
+        return events
+    receives = np.flatnonzero(any_source)
+    other = np.cumsum(~any_source & (events["kind"] != Kind.WAIT))
+    begins = np.flatnonzero(np.append(True, (np.diff(other[receives]) > 0) | (np.diff(events["site"][receives]) != 0)))
+    made: np.ndarray = events.copy()
+    for first, last in zip(begins.tolist(), [*begins[1:].tolist(), len(receives)], strict=True):
+        run = receives[first:last]
+        begun = set(events["request"][run].tolist())
+        waits = events["request"][run[0] : run[-1] + 1][events["kind"][run[0] : run[-1] + 1] == Kind.WAIT]
+        if len(run) > 1 and set(waits.tolist()) <= begun:
+            order = run[np.lexsort(tuple(events[name][run] for name in reversed(_MESSAGE)))]
+            for name in _MESSAGE:
+                made[name][run] = events[name][order]
     return made

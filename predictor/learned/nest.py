@@ -11,8 +11,7 @@ import numpy as np
 
 from apps.recording.events import Mark
 from predictor.learned.order import calls
-from predictor.learned.pairs import Pairs, pairs_of
-from predictor.learned.skeleton import Symbol, Trace
+from predictor.learned.skeleton import Pairs, Symbol, Trace, pairs_of
 
 Interval = tuple[int, int]  # first and last position
 _ALIKE = 0.9  # share of the passes of an inner loop that have the symbols of the pass before

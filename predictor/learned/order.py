@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from apps.recording.events import Mark
-from predictor.learned.naming import Text
-from predictor.learned.skeleton import Symbol, Trace
+from predictor.learned.skeleton import Symbol, Text, Trace
 
 Path = tuple[int, ...]
 _BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved

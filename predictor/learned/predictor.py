@@ -28,7 +28,7 @@ from predictor.dpgraph.predictors import (
     RoutesOf,
     iterations_to_record,
 )
-from predictor.learned.counts import LEAST, alike, next_counts
+from predictor.learned.certainty import LEAST, alike, next_counts
 from predictor.learned.errors import CannotContinue, TooMany
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, problem_on, sizes_by_count
 
@@ -107,7 +107,7 @@ class LearnedModel:
                 network has options that the evaluation does not follow.
         """
         # Imported here for a quick start: it is slow to import.
-        from predictor.learned.naming import with_places
+        from predictor.learned.skeleton import with_places
 
         self._check_options(target)
         structure, evidence = self._structure(target)
@@ -245,7 +245,7 @@ class LearnedModel:
 def _certainties(target: Target, structure: Structure, notes: Notes) -> tuple[CallCertainty, ...]:
     # Imported here for a quick start: they are slow to import.
     from predictor.learned.certainty import certainties
-    from predictor.learned.naming import with_places
+    from predictor.learned.skeleton import with_places
 
     made = certainties(structure, notes, target.problem, target.nranks)
     named = with_places([part.call for part in made], target.problem)
@@ -256,7 +256,7 @@ def _refusal(where: str, err: CannotContinue, problem: Problem, evidence: Sequen
     # Imported here for a quick start: they are slow to import.
     from predictor.learned.axes import between_neighbours
     from predictor.learned.certainty import missing
-    from predictor.learned.naming import with_places
+    from predictor.learned.skeleton import with_places
 
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
     seen = [piece.request.target.nranks for piece in evidence]
@@ -428,7 +428,7 @@ def _learned(
     """Return what is learned, or why nothing is; both are remembered."""
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
-    from predictor.learned.naming import with_calls_merged
+    from predictor.learned.skeleton import with_calls_merged
 
     made = [piece.recording for piece in recordings.evidence]
     try:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Kind, Mark, Op, Recording
-from predictor.learned.any_source import by_source
+from platforms.errors import UserError
+from predictor.graph.places import Call, calls_of, places_of
 from predictor.learned.errors import CannotContinue
-from predictor.learned.looks import without_finds
+from predictor.learned.matching import by_source, without_finds
 
 NO_TAG = -1
 _MOST_TAGS = 12  # of a call, by which it is told apart
@@ -165,3 +169,70 @@ def _removed(open_requests: list[int], number: int) -> int:
     last = place == len(open_requests) - 1 and place > 0
     del open_requests[place]
     return LAST if last else place
+
+
+Text = Mapping[tuple[int, ...], tuple[Call, ...]]  # by path, the outermost call first: its calls
+_PATH = re.compile(r"0x[0-9a-f]+(?: > 0x[0-9a-f]+)*")  # as Symbol writes it, the outermost call first
+
+
+def with_places(texts: Sequence[str], problem: Problem) -> tuple[str, ...]:
+    """Return texts with the places of calls instead of their addresses, as far as these are known.
+
+    >>> from apps.programs.problem import problem
+    >>> with_places(["no address in it"], problem("cg", "S"))
+    ('no address in it',)
+    """
+    shown = dict.fromkeys(match[0] for text in texts for match in _PATH.finditer(text))
+    if not shown:
+        return tuple(texts)
+    paths = [tuple(int(address, 16) for address in reversed(path.split(" > "))) for path in shown]
+    try:
+        places = dict(zip(shown, places_of(problem, paths), strict=True))
+    except UserError:  # addr2line is missing: addresses have to do
+        return tuple(texts)
+    return tuple(_PATH.sub(lambda match: places[match[0]] or match[0], text) for text in texts)
+
+
+def with_calls_merged(recordings: Sequence[Recording], problem: Problem) -> tuple[list[Recording], Text]:
+    """Return recordings in which the copies that the compiler made of a call have the same path, and the calls."""
+    paths = sorted({path for recording in recordings for path in recording.paths})
+    try:
+        calls = calls_of(problem, paths)
+    except UserError:  # addr2line is missing: each copy is a call of its own
+        return list(recordings), {}
+    first: dict[tuple[Call, ...], tuple[int, ...]] = {}
+    merged = {path: first.setdefault(call, path) for path, call in zip(paths, calls, strict=True)}
+    made = [replace(recording, paths=tuple(merged[path] for path in recording.paths)) for recording in recordings]
+    return made, {path[::-1]: call for call, path in first.items()}
+
+
+_ENDS = (Kind.SEND, Kind.RECV)
+
+
+class Pairs(NamedTuple):
+    """Both ends of every message, as places in the events of all traces, one trace behind the other."""
+
+    sends: np.ndarray
+    receives: np.ndarray
+
+
+def pairs_of(traces: Sequence[Trace]) -> Pairs:
+    """Return the messages of recordings; none where sends and receives do not match."""
+    kind, peer, tag, comm = (
+        np.concatenate([trace.events[name].astype(np.int64) for trace in traces])
+        for name in ("kind", "peer", "tag", "comm")
+    )
+    lengths = [len(trace.events) for trace in traces]
+    rank = np.repeat([trace.rank for trace in traces], lengths)
+    nranks = np.repeat([trace.nranks for trace in traces], lengths)
+    sides = []
+    for end in _ENDS:
+        which = np.flatnonzero(kind == end)
+        ends = (rank[which], peer[which]) if end == Kind.SEND else (peer[which], rank[which])
+        columns = [nranks[which], *ends, tag[which], comm[which]]
+        order = np.lexsort((which, *reversed(columns)))
+        sides.append((which[order], np.stack(columns)[:, order]))
+    (sends, sent), (receives, received) = sides
+    if not np.array_equal(sent, received):
+        return Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    return Pairs(sends, receives)

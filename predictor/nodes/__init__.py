@@ -1,4 +1,4 @@
 """Choose nodes and processes: measure a program, estimate each configuration, and search for the best one.
 
-Public faces: ``study.Study``, ``drivers.Driver``, ``limits``, ``cli.main``.
+Public faces: ``study.Study``, ``drivers.Driver``, ``sizes``, ``cli.main``.
 """

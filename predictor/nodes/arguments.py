@@ -22,25 +22,22 @@ from platforms.model.platform import Cluster, Platform
 from platforms.options import platform_from_request
 from platforms.prices.options import CostQuestion, costs_from_request
 from platforms.wording import number_of
-from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, carbon, cost, edp, energy
-from predictor.allocation.search import ChosenConfiguration, cheapest_within, check_slack
+from predictor.allocation.search import ChosenConfiguration, branch_and_bound, cheapest_within, check_slack
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
+from predictor.nodes.changed_clusters import asked_shares, base_efficiency, powered_platform, sustained_platform
 from predictor.nodes.choice import MODEL_OPTIONS, chosen_models
 from predictor.nodes.drivers import Driver, Estimates, Noise, NptDriver, NptSettings
 from predictor.nodes.graph_driver import examines_all, first_configurations
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
-from predictor.nodes.limits import default_limits
 from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.probes import PROBES, Probing, check_probes
-from predictor.nodes.sizes import SIZE, classes_as_sizes, sized_program, usual_construction
+from predictor.nodes.sizes import SIZE, classes_as_sizes, default_limits, sized_program, usual_construction
 from predictor.nodes.study import Study
-from predictor.nodes.sustained import asked_shares, base_efficiency, sustained_platform
-from predictor.nodes.watts import powered_platform
 from predictor.npt.chosen_terms import ChosenTerms, declared_terms
 from predictor.npt.predictor import NptPredictor
 from predictor.npt.tables import names_with_equations

@@ -25,8 +25,8 @@ from predictor.allocation.configuration import remaining
 from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import ChosenConfiguration
 from predictor.base import Cost
-from predictor.hierarchical.batch import wall_time_s
-from predictor.nodes.alternatives import Alternatives, alternatives, slurm_lines
+from predictor.hierarchical.allocation import wall_time_s
+from predictor.nodes.alternatives import Alternatives, BreakEven, alternatives, break_even, slurm_lines
 from predictor.nodes.arguments import (
     Search,
     asked_size,
@@ -44,7 +44,6 @@ from predictor.nodes.arguments import (
     terms_from_request,
     with_models,
 )
-from predictor.nodes.break_even import BreakEven, break_even
 from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH

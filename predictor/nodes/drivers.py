@@ -22,16 +22,15 @@ from predictor.evidence.broker import Broker
 from predictor.nodes.names import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
 from predictor.nodes.noise import check_noise, perturb
 from predictor.nodes.study import Study
-from predictor.npt.bootstrap import probability_best
-from predictor.npt.cross_validation import cross_validated_error
-from predictor.npt.equations import Equations
 from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
-from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
 from predictor.npt.nearness import WIDTHS
+from predictor.npt.outliers import check_k
+from predictor.npt.resampling import cross_validated_error, probability_best
 from predictor.npt.smaller import time_of_iterations_s
+from predictor.npt.terms import Equations
 
 
 @dataclass(frozen=True)
@@ -311,7 +310,7 @@ class NptDriver:
         return flags
 
     def probability_best(self, space: Space, size: int, chosen: Configuration, resamplings: int) -> float:
-        """Return the share of resampled measurements by which the choice is the best; see predictor.npt.bootstrap."""
+        """Return the share of resampled measurements by which the choice is the best; see predictor.npt.resampling."""
         return probability_best(self.runs, self.refit, space, size, chosen, resamplings=resamplings)
 
 

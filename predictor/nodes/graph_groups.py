@@ -17,8 +17,7 @@ from predictor.answers.energy import with_energy
 from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
-from predictor.series.pool import Failure, Kept, answers
-from predictor.series.sources import sources_hash
+from predictor.series.pool import Failure, Kept, answers, sources_hash
 
 if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.dpgraph.program import Sections

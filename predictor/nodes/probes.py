@@ -11,14 +11,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.terminal.quantities import significant
 from predictor.allocation.configuration import Configuration
-from predictor.allocation.search import ChosenConfiguration
-from predictor.allocation.shortlist import shortlist
+from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest
 from predictor.evidence.broker import Broker
@@ -150,3 +151,28 @@ def comparison_text(probed: Sequence[Probed]) -> str:
     ahead = 100 * (second.probed_s / first.probed_s - 1)
     said = f"the second best, {second.configuration}, is within {significant(ahead)} % of the chosen one"
     return f"probed {len(probed)} configurations: {said}"
+
+
+def shortlist(
+    space: Space, times_s: np.ndarray, count: int, *, table_s: np.ndarray | None = None
+) -> list[ChosenConfiguration]:
+    """Return the configurations with the least times, at most ``count``, no two with the same number of processes P.
+
+    Models of T_i(N, P)|M_i distinguish configurations of the same P less than those of another P, and their errors are
+    those of whole P: uneven blocks, classes of message sizes.  So configurations of another P are worth a comparison.
+
+    Args:
+        space: The configurations.
+        times_s: Time of each configuration; NaN: no model.
+        count: Largest number of configurations.
+        table_s: T_i by (i, M_i, P), where the model gives them.
+
+    Raises:
+        OutOfRange: No configuration has a time.
+    """
+    left_s = np.array(times_s, float)
+    configurations: list[ChosenConfiguration] = []
+    while len(configurations) < count and (not configurations or not np.isnan(left_s).all()):
+        configurations.append(exhaustive(space, left_s, table_s=table_s))
+        left_s[space.total == configurations[-1].configuration.total] = np.nan
+    return configurations

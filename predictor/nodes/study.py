@@ -14,8 +14,8 @@ from platforms.model.placement import configured
 from platforms.model.platform import Platform
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import Space
-from predictor.npt.equations import Equations
 from predictor.npt.tables import equations, names_with_equations
+from predictor.npt.terms import Equations
 
 # These limits bound the tables of times by sub-cluster, M_i and P (100 MB for three sub-clusters).
 MOST_PROCESSES = 256  # per node

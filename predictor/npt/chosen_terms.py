@@ -16,9 +16,8 @@ import numpy as np
 
 from platforms.errors import UserError
 from platforms.terminal.quantities import significant
-from predictor.npt.equations import Equations
 from predictor.npt.measurements import Measurements
-from predictor.npt.terms import REFERENCE, SIZES, TERMS, Term, columns, terms
+from predictor.npt.terms import REFERENCE, SIZES, TERMS, Equations, Term, columns, terms
 
 WORK = ("N/P", "N log N/P", "N^(4/3)/P", "N^2/P", "N^3/P")
 OTHERS = (

@@ -11,16 +11,22 @@ import numpy as np
 
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
-from predictor.npt.curves import Curves, Point, Points, Series
-from predictor.npt.equations import Equations
-from predictor.npt.exchanges import ExchangeCurves, exchange_columns, knots_of, message_points
+from predictor.npt.curves import (
+    Curves,
+    ExchangeCurves,
+    Point,
+    Points,
+    Series,
+    exchange_columns,
+    knots_of,
+    message_points,
+)
 from predictor.npt.fit import Fit, check_method, fit
-from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurements
 from predictor.npt.models import FORMS, NptModels
 from predictor.npt.nearness import nearness
-from predictor.npt.outliers import outliers
-from predictor.npt.terms import Term, columns, without
+from predictor.npt.outliers import glitches, outliers
+from predictor.npt.terms import Equations, Term, columns, without
 
 
 def fit_models(

@@ -19,7 +19,7 @@ npt
     One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
 npt:messages
     As npt, for programs that exchange everything among all processes: the time of a message is any function of its
-    size that does not fall (exchanges.py).
+    size that does not fall (curves.py).
 
 P-T and NP-T models hold for P > M_i.  P = M_i means a single PE without a network: there the N-T model is used with
 every form (section 4.1).

@@ -12,8 +12,8 @@ from apps.spec.target import Target
 from apps.traffic import runs_on
 from predictor.allocation.sizes import kernel_sizes
 from predictor.base import Evidence, OutOfRange
-from predictor.npt.equations import Equations
 from predictor.npt.tables import class_size, equations, names_with_equations
+from predictor.npt.terms import Equations
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from apps.programs.problem import Problem
 from platforms.errors import UserError
 from platforms.files.checked_toml import CheckedTable, read_checked
 from predictor.blocks.expressions import Expression
-from predictor.npt.equations import Equations
-from predictor.npt.terms import terms
+from predictor.npt.terms import Equations, terms
 
 _FILE = "npt.toml"
 _FORMS = ("nt", "pt", "npt", "beside_exchanges")

@@ -18,8 +18,7 @@ import numpy as np
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
-from predictor.regression.flags import extrapolation_flags
-from predictor.regression.smaller_runs import smaller_runs
+from predictor.regression.smaller_runs import extrapolation_flags, smaller_runs
 
 POINTS = range(3, 9)  # numbers of runs on nodes of all clusters
 NETWORKS = 10

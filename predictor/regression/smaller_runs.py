@@ -7,6 +7,7 @@ given the same number of nodes, or all that the target uses of it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, zip_longest
@@ -117,3 +118,16 @@ def _allows(problem: Problem, ranks: int) -> bool:
     except KernelError:  # no run with arithmetic has given the number of iterations
         return False
     return True
+
+
+def time_flags(time_s: float) -> tuple[str, ...]:
+    """Return a flag for a predicted time that is not positive and finite."""
+    if 0 < time_s < math.inf:
+        return ()
+    return (f"the predicted time is {time_s:.4g} s: the law is not valid this far from the measured runs",)
+
+
+def extrapolation_flags(target: Target, ranks: Sequence[int]) -> tuple[str, ...]:
+    """Return a flag with the ratio of the target's number of ranks to the largest measured one."""
+    measured = ", ".join(map(str, sorted(ranks)))
+    return (f"P = {target.nranks} is {target.nranks / max(ranks):.3g} times the largest measured one ({measured})",)

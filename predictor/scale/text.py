@@ -8,7 +8,7 @@ from platforms.prices.bill import UNKNOWN, Bill, amount_text
 from platforms.terminal.quantities import duration, percent, range_text, significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.answers.use import cores_note
+from predictor.answers.answers import cores_note
 from predictor.scale.curve import Row, best_row, knee_row
 
 _KNOWN = {"recorded": "recorded", "exact": "learned", "range": "learned, in doubt"}

@@ -7,6 +7,7 @@ because others would have to be started first.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import multiprocessing
 import signal
 import time
@@ -15,6 +16,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from apps.errors import SimulationError
@@ -151,3 +154,19 @@ def _end_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+ROOT = Path(__file__).parents[2]
+_ENDINGS = frozenset({".py", ".c", ".h", ".csv", ".toml", ".json"})
+
+
+@cache
+def sources_hash(*folders: str) -> str:
+    """Return a hash of the names and contents of all sources in these folders of the project."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        place = ROOT / folder
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
+            if path.suffix in _ENDINGS and path.is_file():
+                digest.update(f"{path.relative_to(ROOT)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]

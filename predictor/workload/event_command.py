@@ -26,8 +26,8 @@ from predictor.evidence.broker import Broker
 from predictor.options import problems_from_request
 from predictor.registry import predictor
 from predictor.workload.file import checked_links
-from predictor.workload.policies import Policy
 from predictor.workload.predicted import Predicted
+from predictor.workload.schedule import Policy
 from predictor.workload.side import Quiet, Side, side, side_json
 from predictor.workload.workload import Job, Workload
 

@@ -13,8 +13,7 @@ from apps.together.run import Ran
 from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between
-from predictor.workload.policies import Asked, Policy
-from predictor.workload.schedule import Placed
+from predictor.workload.schedule import Asked, Placed, Policy
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ ANSWERS = {  # question: the page, and words that stand on it
     "How do I measure my cluster?": ("tutorials/your-cluster.md", "platform calibrate"),
     "Does it work with my MPI?": ("programs/native.md", "MPICH"),
     "Can I install it without root?": ("installation.md", "root"),
-    "Why is a prediction wrong?": ("validation/regimes.md", "share"),
+    "Why is a prediction wrong?": ("validation/regimes.md", "what to do"),
     "Which predictor should I use?": ("predictors/index.md", "Which one?"),
     "Why not simulate the run?": ("predictors/index.md", "Why not simulate?"),
     "How sure is a prediction?": ("validation/intervals.md", "90 %"),
@@ -68,3 +68,17 @@ def test_every_page_is_in_one_group_of_the_sidebar():
     ]
     pages = {p.relative_to(DOCS).with_suffix("").as_posix() for p in DOCS.rglob("*.md")}
     assert pages - {"index"} == set(listed)
+
+
+def test_the_cautions_of_the_page_are_those_that_commands_print():
+    text = (DOCS / "validation" / "regimes.md").read_text()
+    table = text.partition("## Cautions and what to do")[2].partition("\n## ")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    quoted = [words for cell in first_cells for words in re.findall(r"`([^`]+)`", cell)]
+    assert len(quoted) > 12
+    sources = [
+        re.sub(r'"\s+f?"', "", path.read_text())  # a sentence in several literals
+        for package in ("apps", "predictor")
+        for path in (DOCS.parent / package).rglob("*.py")
+    ]
+    assert [words for words in quoted if not any(words in source for source in sources)] == []

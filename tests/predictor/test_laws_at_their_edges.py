@@ -16,16 +16,14 @@ from predictor.allocation.configuration import Configuration
 from predictor.allocation.space import Limits, Space
 from predictor.base import OutOfRange
 from predictor.blocks.published.formulas import success, whole_units
-from predictor.hierarchical.beta import Beta
-from predictor.npt.equations import Equations
+from predictor.hierarchical.model import Beta
 from predictor.npt.fit import Fit, fit
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.terms import ranks_part, size_part, terms
-from predictor.regression.fits import FIT_LOG
-from predictor.regression.hcf_nnls import HCF_NNLS
+from predictor.npt.terms import Equations, ranks_part, size_part, terms
+from predictor.regression.fits import AMDAHL, FIT_LOG, fit_combination
+from predictor.regression.hcf_terms import HCF_NNLS
 from predictor.regression.smaller_runs import FEW, smaller_runs
-from predictor.regression.terms import AMDAHL, fit_combination
 from predictor.sends.send_model import Line
 
 

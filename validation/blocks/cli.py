@@ -56,7 +56,7 @@ def _run(request: BlocksComparisonRequest) -> int:
             )
         check_timeline(TIMELINE, request.timeline)
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.series.table import over_from
+    from predictor.blocks.series.evaluations import over_from
 
     over = over_from(OVER, request.over, points) if request.vary else ""
     folder = None if request.out is None else usable_folder(OUT, request.out)

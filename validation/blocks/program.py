@@ -10,9 +10,9 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.application import Application
 from predictor.blocks.graph.disks import Disks
-from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.stream import instructions as stream
 from predictor.blocks.stream.expand import expand
+from predictor.blocks.stream.instructions import stretches_of
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 
 _IN_BLOCKS = ("scatter", "gather", "allgather", "alltoall")  # collectives whose size is that of one process's part
@@ -42,7 +42,7 @@ class _Writer:
     schedule: Schedule
     disks: dict[DiskOf, int] = field(default_factory=dict)
     largest_bytes: int = 0
-    stretch: float = 1.0  # factor on computations (predictor.blocks.graph.stretch)
+    stretch: float = 1.0  # factor on computations (predictor.blocks.stream.instructions)
 
     def program(self) -> BlockProgram:
         """Return the program."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predictor.blocks.series.command import write_series
-from predictor.blocks.series.table import FIXED, compare_rows, number, set_front
-from predictor.blocks.series.table import QUANTITIES as EVALUATED
+from predictor.blocks.series.evaluations import FIXED, compare_rows, number, set_front
+from predictor.blocks.series.evaluations import QUANTITIES as EVALUATED
 from predictor.series.bars import bars_figure
 from validation.blocks.parts import PARTS, mean_parts
 

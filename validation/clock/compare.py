@@ -14,8 +14,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
 from platforms.read.read import materialise
-from predictor.clock.levels import Clocks, Frequency, Point
-from predictor.clock.objectives import OBJECTIVES
+from predictor.clock.levels import OBJECTIVES, Clocks, Frequency, Point
 from predictor.clock.study import Study, option_text
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
         settings: How the choices are simulated.
         runner: Makes the runs.
         limit: Largest allowed time over the time at the highest frequencies.
-        objective: A name of predictor.clock.objectives.OBJECTIVES.
+        objective: A name of predictor.clock.levels.OBJECTIVES.
 
     Raises:
         UserError: There are more than MOST_SIMULATED choices.

@@ -105,7 +105,7 @@ def _choice(value: str | None, default: str, known: Collection[str], option: str
 def _world(request: CoresComparisonRequest, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Other, Plan
-    from predictor.hierarchical.beta import BETAS
+    from predictor.hierarchical.model import BETAS
     from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
     from validation.cores.output import world_table, world_text, write_csv
     from validation.cores.world import POINT_S, SIZES, TOLERANCE, WorldCase, WorldPoint, simulate_world
@@ -157,7 +157,7 @@ def _world(request: CoresComparisonRequest, folder: Path | None) -> int:
 def _communication(request: CoresComparisonRequest, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
-    from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.model import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.cores.communication import Study, region_errors, simulate_points, study_specs
     from validation.cores.output import points_table, study_json, study_text, write_csv
@@ -254,7 +254,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.programs.problem import problem
     from apps.runs.plan import Plan
-    from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.model import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.cores.kernels import KernelStudy, kernel_specs, simulate_kernel
 

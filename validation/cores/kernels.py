@@ -14,8 +14,8 @@ from apps.spec.target import Target
 from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.model.placement import block
-from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.kernels import exchanging
+from predictor.hierarchical.model import Beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface
 from validation.cores.machine import machine

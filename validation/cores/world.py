@@ -20,8 +20,7 @@ from platforms.files.scratch import scratch_folder
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.installed import check_simgrid
 from predictor.hierarchical.applications import application
-from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.model import DERIVED
+from predictor.hierarchical.model import DERIVED, Beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from apps.spec.run_spec import RunSpec
 from predictor.blocks.published.formulas import success
-from predictor.failures.expected import restart_from_scratch, with_checkpoints
-from predictor.failures.intervals import daly, young
+from predictor.failures.expected import daly, restart_from_scratch, with_checkpoints, young
 from validation.failures.checks import Check, mean_check, probability_check
 from validation.failures.draws import completion_times, first_failures
 from validation.failures.simulated import SimulatedRuns, duration, simulate_failing

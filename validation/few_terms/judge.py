@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.few_terms.model import Allreduces, Series, Size, Small, quantiles
-from predictor.few_terms.prior import PRIOR, Prior
+from predictor.few_terms.model import PRIOR, Allreduces, Prior, Series, Size, Small, quantiles
 from validation.few_terms.table import Name, Run, Table
 
 FEWEST = 2  # numbers of nodes that the evidence has to have

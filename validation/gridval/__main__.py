@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from validation.resident.client import answered
-
 TYPE_CHECKING = False  # importing typing takes as long as the rest of this module
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +13,28 @@ _NEW_OBJECTS = 50_000  # after which garbage is looked for; imports make many ob
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command, in the resident process if there is one, and return its exit status."""
-    status = answered(sys.argv[1:]) if argv is None else None
-    return run_here(argv) if status is None else status
+    if argv is not None:
+        return run_here(argv)
+    _end_at_interrupt()  # first: Python shows where an import was interrupted
+    # Imported here because importing it takes longer than all before.
+    from validation.resident.client import answered
+
+    status = answered(sys.argv[1:])
+    return run_here() if status is None else status
+
+
+def _end_at_interrupt() -> None:
+    """Let Ctrl-C end the process with one word until the command begins, which has nothing to tidy up."""
+    # Imported here because few who import this module need them.
+    import os
+    import signal
+
+    def end(*_: object) -> None:
+        os.write(2, b"interrupted\n")
+        os._exit(130)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
 
 
 def run_here(argv: Sequence[str] | None = None) -> int:
@@ -24,10 +42,14 @@ def run_here(argv: Sequence[str] | None = None) -> int:
     # Imported here because the resident process has them already.
     import atexit
     import gc
+    import signal
 
     from validation.entrance import main as entrance
 
     from .blas import use_one_thread
+
+    if argv is None and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from now on the command says what is left
 
     use_one_thread()
     gc.set_threshold(_NEW_OBJECTS)

@@ -11,8 +11,8 @@ from platforms.errors import UserError, nearest
 from predictor.blocks.evaluation.evaluate import Result
 from predictor.blocks.run_command import BlocksRequest
 from predictor.blocks.series.command import OVER, evaluated_series
+from predictor.blocks.series.evaluations import ENERGY, QUANTITIES, TIME, over_from, rows_of
 from predictor.blocks.series.points import points_of
-from predictor.blocks.series.table import ENERGY, QUANTITIES, TIME, over_from, rows_of
 from predictor.series.curves import curves_figure, front_figure
 from validation.blocks import cli as comparison_cli
 from validation.blocks import series

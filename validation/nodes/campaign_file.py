@@ -18,11 +18,11 @@ from platforms.system.convert import materialise_file
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
 from predictor.nodes.arguments import check_distinct
+from predictor.nodes.changed_clusters import parse_shares, sustained_platform
 from predictor.nodes.drivers import Noise, NptSettings
-from predictor.nodes.limits import default_limits
 from predictor.nodes.probes import check_probes
+from predictor.nodes.sizes import default_limits
 from predictor.nodes.study import Study
-from predictor.nodes.sustained import parse_shares, sustained_platform
 from predictor.plugins import within
 from predictor.registry import predictor
 

@@ -84,7 +84,7 @@ class Output(SeriesOutput):
 
     def _note(self, answer: Answer, truth: RunRecord, result: Result) -> None:
         # Imported here because it is slow to import.
-        from predictor.answers.use import cores_note, slowest_cluster_note
+        from predictor.answers.answers import cores_note, slowest_cluster_note
 
         if not truth.compute_s:  # a time from a file says nothing of the ranks
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import io
 import marshal
 import os
@@ -71,6 +72,7 @@ def become(connection: socket.socket, imports: int, run: Callable[[], int]) -> N
     _leaving.imports, _leaving.modules = imports, frozenset(sys.modules)
     try:
         _surroundings(command, handles)
+        _end_with_caller(connection)
         _leaving.status = run()
     except SystemExit as err:
         _leaving.status = err.code if isinstance(err.code, int) else 0 if err.code is None else 1
@@ -82,6 +84,25 @@ def _signals(ignored: frozenset[int]) -> None:
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
         signal.signal(number, signal.SIG_IGN if number in ignored else usual)
+
+
+def _end_with_caller(connection: socket.socket) -> None:
+    """Have the copy ended as by SIGTERM when the caller is gone, whether or not the resident process is still there."""
+
+    def look(*_: object) -> None:
+        try:
+            gone = not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            gone = False
+        except OSError:
+            gone = True
+        if gone:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    signal.signal(signal.SIGIO, look)  # comes when the other end of the socket is closed
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+    look()  # it may have been closed before
 
 
 def _surroundings(command: Command, handles: list[int]) -> None:
@@ -121,7 +142,8 @@ def _leave() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent when the caller ends
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # the caller ends when it has the status
     with suppress(OSError):
         _leaving.connection.send(b"%s %d" % (EXIT, _leaving.status & 0xFF))
     with suppress(OSError, ValueError):

@@ -14,10 +14,11 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..kept.state import files_state
 from .client import EXIT, PATIENCE_S, SIGNAL, is_users
 from .copy import become, leave_at_exit
 from .identity import identity, socket_path
@@ -29,7 +30,6 @@ _IMPORTED = frozenset({
     *("gridval", "platforms", "apps", "predictor", "validation", "numpy", "pandas", "scipy", "lxml", "jinja2"),
     *("platformdirs", "rich", "markupsafe", "dateutil", "pytz", "six", "pygments", "markdown_it", "mdurl"),
 })  # fmt: skip
-_READ = (".py", ".toml", ".csv", ".txt")  # files that are modules, or that modules may read while they are imported
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Server:
 
     def __init__(self, folder: str, name: str, run: Callable[[], int]) -> None:
         self._name, self._run, self._path = name, run, socket_path(folder, name)
-        self._state = _state()
+        self._state = files_state()
         self._running: dict[int, _Running] = {}
         self._to_import: list[str] = []
         self._is_listening = True
@@ -90,10 +90,6 @@ class Server:
             if woken in events:
                 os.read(woken, 4096)
             self._reap()
-            for process, entry in self._running.items():
-                if entry.connection.fileno() in events:  # the caller was killed
-                    self._poll.unregister(entry.connection)
-                    os.kill(process, signal.SIGTERM)
             if self._is_listening and self._listening.fileno() in events:
                 self._accept()
             if self._to_import and not events:
@@ -118,7 +114,7 @@ class Server:
         connection.settimeout(PATIENCE_S)
         try:
             name = connection.recv(_MOST_BYTES).decode("utf-8", "surrogateescape")
-            is_current = _state() == self._state
+            is_current = files_state() == self._state
         except OSError:
             name, is_current = "", False
         if is_current and name == self._name and is_users(connection):
@@ -137,7 +133,6 @@ class Server:
         if process:
             os.close(tells)
             self._running[process] = _Running(connection, names)
-            self._poll.register(connection, 0)  # its other end is closed; what it says is for the copy
             return
         signal.set_wakeup_fd(-1)
         self._listening.close()
@@ -154,8 +149,6 @@ class Server:
             if not ended:
                 continue
             entry = self._running.pop(process)
-            with suppress(KeyError):
-                self._poll.unregister(entry.connection)
             code = os.waitstatus_to_exitcode(status)
             with suppress(OSError):  # the copy has said it, unless it was killed
                 entry.connection.send(b"%s %d" % ((EXIT, code) if code >= 0 else (SIGNAL, -code)))
@@ -173,22 +166,3 @@ class Server:
                 importlib.import_module(name)
         if len(os.listdir("/proc/self/task")) > 1:  # a copy would lack the other threads, and wait for their locks
             self._close()
-
-
-def _state() -> dict[str, tuple[int, int]]:
-    """Return size and time of change of all files of the project, and of the folders of installed packages."""
-    packages = ("gridval",) if __name__.startswith("gridval.") else ("platforms", "apps", "predictor", "validation")
-    root = os.path.abspath(os.path.join(__file__, *[os.pardir] * len(__name__.split("."))))
-    paths = [path for package in packages for path in _files(os.path.join(root, package))]
-    paths += [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
-    found = ((path, os.stat(path)) for path in paths)
-    return {path: (status.st_mtime_ns, status.st_size) for path, status in found}
-
-
-def _files(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(_READ):
-                yield entry.path
-            elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _files(entry.path)

@@ -29,11 +29,9 @@ from platforms.terminal.table import Cell, table_lines
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.workload.figures import Figures, Span, figures
-from predictor.workload.file import EXAMPLE, log_and_nodes, read_workload
-from predictor.workload.logs import Logged
-from predictor.workload.policies import ORDERS, PLACEMENTS, Asked, Policy
+from predictor.workload.file import EXAMPLE, Logged, log_and_nodes, read_workload
 from predictor.workload.predicted import Predicted
-from predictor.workload.schedule import Placed, scheduled
+from predictor.workload.schedule import ORDERS, PLACEMENTS, Asked, Placed, Policy, scheduled
 from predictor.workload.side import HEAD, cost_line, figures_row
 from validation.presentation.tables import error_cell
 from validation.workload.compare import Compared, compared

@@ -18,10 +18,21 @@ from platforms.files.writing import write_whole
 from platforms.model.platform import Cluster, Platform
 from platforms.simgrid.installed import simgrid_version
 from predictor.blocks.calibration.experiments import Experiments, Sample
-from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
-from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
+from predictor.blocks.calibration.fit import (
+    CHOICE,
+    Layout,
+    Lines,
+    NodeFit,
+    Quality,
+    Wires,
+    fit_compute,
+    fit_power,
+    held_from,
+    linear_fit,
+    lines,
+    quality,
+)
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
-from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
 from predictor.blocks.errors import SettingError
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time

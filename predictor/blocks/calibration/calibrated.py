@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
-from predictor.blocks.calibration.nodes import NodeFit
+from predictor.blocks.calibration.fit import NodeFit, Wires, checked_processes
 from predictor.blocks.calibration.shapes import Coefficients, Shape, shape_of
-from predictor.blocks.calibration.wires import Wires, checked_processes
 from predictor.blocks.errors import OutOfModel
 from predictor.blocks.model import check_block, checked
+from predictor.blocks.published.formulas import TableModel
 from predictor.blocks.published.parameters import Line, Parameters
-from predictor.blocks.published.table_model import TableModel
 
 FAMILIES = ("simgrid", "paper")
 

@@ -9,8 +9,7 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.table import table_lines
 from predictor.blocks.calibration.calibrate import LINES, TABLE, Calibration, Fit
 from predictor.blocks.calibration.calibrated import Calibrated
-from predictor.blocks.calibration.fit import Quality
-from predictor.blocks.calibration.nodes import PowerFit
+from predictor.blocks.calibration.fit import PowerFit, Quality
 from predictor.blocks.published.parameters import CLUSTERS, published_r2
 
 TRUSTED_PCT = 10.0  # mean error up to which a shape counts as correct

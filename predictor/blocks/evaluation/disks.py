@@ -15,8 +15,7 @@ import numpy as np
 
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.line import moments
-from predictor.blocks.machines.machine import DiskSharing, Group, Machine
-from predictor.blocks.machines.traffic import on_one_node
+from predictor.blocks.machines.machine import DiskSharing, Group, Machine, on_one_node
 from predictor.blocks.parts import DISK, Ledger
 from predictor.blocks.processes.pairs import Pairs, united
 from predictor.blocks.processes.progression import Part

@@ -9,7 +9,6 @@ from math import exp, fsum
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
-from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.choice import ChosenEvaluator, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.graph.evaluate import run_graph
@@ -20,8 +19,8 @@ from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.power import Ends, energies
 from predictor.blocks.names import GRAPH, POWER_RULES, check_rule
 from predictor.blocks.parts import StepTime
-from predictor.blocks.placed import placed
-from predictor.blocks.steps import only_one_by_one
+from predictor.blocks.setting import placed
+from predictor.blocks.steps import check_constants, only_one_by_one
 
 _SAME_TIME = 1e-4  # largest relative difference of two orders that is not said
 

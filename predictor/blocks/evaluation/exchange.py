@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.line import Line, later, moments
-from predictor.blocks.evaluation.serving import Client, serve_row
-from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad
-from predictor.blocks.machines.traffic import relations
+from predictor.blocks.evaluation.line import Client, Line, later, moments, serve_row
+from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad, relations
 from predictor.blocks.parts import SENDING, WAITING, Ledger
 from predictor.blocks.processes.pairs import Pairs, common, rest, united
 from predictor.blocks.processes.progression import Part

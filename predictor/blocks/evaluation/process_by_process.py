@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
 from predictor.blocks.application import Application
-from predictor.blocks.machines.collectives import check_agreed, collective_time
+from predictor.blocks.machines.machine import check_agreed, collective_time
 from predictor.blocks.steps import check_together
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import (

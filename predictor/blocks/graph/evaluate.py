@@ -23,9 +23,8 @@ from predictor.blocks.graph.disks import Disks
 from predictor.blocks.graph.events import Events, events_of
 from predictor.blocks.graph.parts import Dated
 from predictor.blocks.graph.sources import Pairs, has_choices, settled
-from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.stream.instructions import Compute, Stream, executed
+from predictor.blocks.stream.instructions import Compute, Stream, executed, stretches_of
 from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections

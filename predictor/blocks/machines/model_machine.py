@@ -11,7 +11,7 @@ from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing,
 from predictor.blocks.machines.placing import covered, groups_of
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import COLLECTIVES
-from predictor.blocks.published.table_model import TableModel
+from predictor.blocks.published.formulas import TableModel
 
 if TYPE_CHECKING:
     from platforms.system import System

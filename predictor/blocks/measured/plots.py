@@ -11,10 +11,8 @@ from platforms.plotting.axes import say_empty
 from platforms.plotting.charts import finish, new_figure, panels
 from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes
 from predictor.blocks.drawing import write_figures as written
-from predictor.blocks.measured.fitted import MeasuredModel
-from predictor.blocks.measured.samples import Samples
-from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
-from predictor.blocks.published.table_model import TableModel
+from predictor.blocks.measured.fitted import MeasuredModel, Samples
+from predictor.blocks.published.formulas import REGRESSORS, VARIABLES, TableModel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

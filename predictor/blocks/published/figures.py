@@ -14,8 +14,7 @@ from platforms.plotting.axes import say_empty
 from platforms.plotting.charts import finish, new_figure, panels
 from predictor.blocks.drawing import MAPPED, TIMES_BY_SIZE, broadcast_axes, write_figures
 from predictor.blocks.names import POWER_LAWS
-from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
-from predictor.blocks.published.table_model import TableModel, published
+from predictor.blocks.published.formulas import REGRESSORS, VARIABLES, TableModel, published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -64,7 +64,7 @@ def run_series(request: SeriesOptions) -> Reply:
         UserError: An option or a file is wrong, or no point can be evaluated.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.series.table import over_from, rows_of, text_of
+    from predictor.blocks.series.evaluations import over_from, rows_of, text_of
 
     points = points_of(request)
     over = over_from(OVER, request.over, points)
@@ -137,7 +137,7 @@ def write_series(
     import pandas as pd
 
     from platforms.plotting.charts import write_figures
-    from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
+    from predictor.blocks.series.evaluations import ENERGY, PARTS, QUANTITIES, TIME
     from predictor.series.bars import bars_figure
     from predictor.series.curves import curves_figure, front_figure
 

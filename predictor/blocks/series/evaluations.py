@@ -1,4 +1,4 @@
-"""Evaluations of many points: pooled, kept in the store, and known by all that decides their result."""
+"""Evaluations of many points, pooled and kept in the store by all that decides their result, and their rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ import numpy as np
 
 from apps.errors import SimulationError
 from apps.options.runner import PoolOptions, checked_pool, store_from_request
-from platforms.errors import UserError
+from platforms.errors import UserError, nearest
+from platforms.plotting.words import value_text
 from platforms.terminal.progress import doing
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import table_lines
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_request, setting_from_request
-from predictor.blocks.series.points import ApplicationOptions, Point
-from predictor.series.pool import Kept, answers
-from predictor.series.sources import sources_hash
+from predictor.blocks.parts import KINDS, total
+from predictor.blocks.series.points import OPTIONS, VARY, ApplicationOptions, Point
+from predictor.series.curves import Quantity, lines_of
+from predictor.series.front import pareto_front
+from predictor.series.pool import Kept, answers, sources_hash
 
 if TYPE_CHECKING:
     from apps.store import Store
+
 
 KIND = "evaluation"  # of apps.store.KINDS
 _SOURCES = (
@@ -149,3 +156,152 @@ def identity(request: ApplicationOptions) -> dict[str, Any]:
 
 def _digest(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()[:32]
+
+
+TIME = Quantity("time_s", "time, s")
+ENERGY = Quantity("energy_j", "energy of the nodes in use, J")
+QUANTITIES = (
+    TIME,
+    Quantity("speed_up", "speed-up"),
+    Quantity("efficiency", "efficiency", logarithmic=False, whole=0.0),
+    ENERGY,
+    Quantity("success", "probability of success", logarithmic=False),
+)
+FIXED = ("application", "system", "model", "power")  # columns before those of the varied names
+FOUND = (
+    *("processes", "nodes", "time_s", "speed_up", "efficiency", "energy_j", "success", "on_front"),
+    *("evaluator", "evaluated", "refused"),
+)
+PARTS = (*(f"{kind}_s" for kind in KINDS), "idle_s")  # columns with --parts, which add up to time_s
+
+
+def over_from(option: str, over: str | None, points: Sequence[Point]) -> str:
+    """Return the name along the axes; None: the first name with several values, or the first.
+
+    Raises:
+        UserError: The name is not varied, or is that of a column.
+    """
+    names = list(points[0].values)
+    for name in names:
+        if name in (*FIXED, *FOUND, *PARTS) and name not in OPTIONS:
+            raise UserError(f"{VARY} {name}=...", "the results have a column of this name", "Rename it in the file")
+    if over is None:
+        several = [name for name in names if len({point.values[name] for point in points}) > 1]
+        return [*several, *names][0]
+    if over not in names:
+        raise UserError(f"{option} {over}", "this is not varied", nearest(over, names))
+    return over
+
+
+def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over: str) -> list[dict[str, Any]]:
+    """Return a row for each point; what a refused point does not have is None.
+
+    Speed-up and efficiency are relative to the row with the fewest processes among those that differ in ``over`` only.
+    """
+    rows = []
+    for point, result in zip(points, results, strict=True):
+        request = point.request
+        row: dict[str, Any] = {"application": request.application, "system": request.system, "model": request.model}
+        row |= {"power": request.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
+        row |= {name: number(value) for name, value in point.values.items()}
+        if isinstance(result, Result):
+            row |= {
+                "application": result.application,
+                "processes": sum(label.processes for label in result.labels),
+                "nodes": result.nodes,
+                "time_s": result.time_s,
+                "energy_j": result.energy_j,
+                "success": result.success,
+                "evaluator": result.evaluator,
+                "evaluated": result.evaluated,
+            }
+            if request.parts:
+                row |= parts_of(result)
+        else:
+            row["refused"] = str(result)
+        rows.append(row)
+    compare_rows(rows, over, list(points[0].values))
+    set_front(rows)
+    return rows
+
+
+def parts_of(result: Result) -> dict[str, float]:
+    """Return the parts of the time by column, s, the mean over all processes; idle is until the overall end."""
+    processes = sum(label.processes for label in result.labels)
+    parts = total(tuple(step for label in result.labels for step in label.steps))
+    values = {f"{kind}_s": getattr(parts, f"{kind}_s") / processes for kind in KINDS}
+    return {**values, "idle_s": max(0.0, result.time_s - parts.time_s / processes)}
+
+
+def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str], kind: str = "") -> None:
+    """Set speed-up and efficiency of the rows.
+
+    Args:
+        rows: The rows, in which a time may be None.
+        over: The name over which speed-ups are taken.
+        names: All varied names.
+        kind: Prefix of the columns, such as ``simulated_``.
+    """
+    for places in lines_of(rows, over, names).values():
+        known = [rows[at] for at in places if rows[at][f"{kind}time_s"]]
+        base = min(known, key=lambda row: row["processes"], default=None)
+        for row in known:
+            assert base is not None
+            speed_up = base[f"{kind}time_s"] / row[f"{kind}time_s"]
+            row[f"{kind}speed_up"] = speed_up
+            row[f"{kind}efficiency"] = speed_up * base["processes"] / row["processes"]
+
+
+def set_front(rows: Sequence[dict[str, Any]]) -> None:
+    """Set ``on_front`` of the rows that know time and energy, which are equal where they differ by rounding errors."""
+    both = [row for row in rows if row["time_s"] is not None and row["energy_j"] is not None]
+    front = set(pareto_front([(float(f"{row['time_s']:.9g}"), float(f"{row['energy_j']:.9g}")) for row in both]))
+    for at, row in enumerate(both):
+        row["on_front"] = at in front
+
+
+def text_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, *, wide: bool = False) -> str:
+    """Return the rows as a table of text; ``wide``: with the evaluators."""
+    slowest_s = max((row["time_s"] for row in rows if row["time_s"] is not None), default=0.0)
+    columns: dict[str, list[str]] = {
+        **{name: [value_text(row[name]) for row in rows] for name in names},
+        "processes": [_text(row["processes"]) for row in rows],
+        "nodes": [_text(row["nodes"]) for row in rows],
+        "time": [duration(row["time_s"], like_s=slowest_s) for row in rows],
+        "speed-up": [significant(row["speed_up"]) for row in rows],
+        "efficiency": [significant(row["efficiency"]) for row in rows],
+        "energy, J": [significant(row["energy_j"]) for row in rows],
+        "success": [_probability(row["success"]) for row in rows],
+        "front": ["*" if row["on_front"] else "" for row in rows],
+    }
+    for name in ("energy, J", "success"):
+        if set(columns[name]) == {"-"}:
+            del columns[name]
+    if "energy, J" not in columns:
+        del columns["front"]
+    if wide:
+        columns["evaluated as"] = [row["evaluator"] or "-" for row in rows]
+    cells = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+    left = {number for number, name in enumerate(columns) if name in names or name == "evaluated as"}
+    lines = [*prose_lines(title), "", *table_lines(cells, left=left, wide=wide)]
+    if "front" in columns:
+        lines += ["", *prose_lines("* on the Pareto front of time and energy: no other row is better in both")]
+    return "\n".join(lines)
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _probability(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"
+
+
+def number(text: str) -> int | float | str:
+    """Return the number that a text is, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

@@ -34,14 +34,13 @@ from predictor.blocks.application import ReceiveAny as ReceiveAnyStep
 from predictor.blocks.application import Reply as ReplyStep
 from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
-from predictor.blocks.constants import check_constants
 from predictor.blocks.expansion import most_turns
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
 from predictor.blocks.processes.progression import Number as PlainNumber
 from predictor.blocks.processes.progression import Progression, Split
-from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
+from predictor.blocks.steps import StepActions, check_constants, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,
     Collective,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from platforms.system.scheduler import Load, Schedule
 from predictor.blocks.application import Application
 
 NONE = -1  # instead of the number of a request or of a label
@@ -151,3 +152,25 @@ def executed(program: Sequence[Instruction]) -> Iterator[tuple[Instruction, int]
                 yield inner, times * instruction.times
         else:
             yield instruction, 1
+
+
+def stretches_of(stream: Stream, schedule: Schedule) -> list[float]:
+    """Return the factor on each process's computations; 1 on units without hardware threads.
+
+    SimGrid divides a unit's cores among its processes, without the gain of hardware threads.
+    """
+    loads = schedule.loads()
+    if all(_stretch(load) == 1 for load in loads if load.threads):
+        return [1.0] * len(stream.program_of)
+    stretches = []
+    for label, index in zip(stream.labels, stream.indices, strict=True):
+        group, number = schedule.place(label, index)
+        here = (load for load in loads if load.group is group and load.first <= number < load.first + load.units)
+        stretches.append(_stretch(next(here)))
+    return stretches
+
+
+def _stretch(load: Load) -> float:
+    """Return the time of computations with this load, relative to SimGrid's time."""
+    unit = load.group.unit
+    return unit.slowdown(load.threads) / max(1.0, load.threads / unit.cores)

@@ -8,7 +8,6 @@
 #include "../../dpgraph/native/ends.h"
 #include "../../dpgraph/native/links.h"
 #include "../../dpgraph/native/room.h"
-#include "../../dpgraph/native/starts.h"
 
 enum { LEAST_PATHS = 16, FIRST_ROOM = 16 }; /* of a bundle */
 
@@ -204,7 +203,7 @@ static void resize(Graph *graph, int32_t number)
   for (int32_t k = 0; k < bundle->path.crossings; k++)
     links_exit(graph, bundle->single[k].link, &graph->entry[number * graph->width + k]);
   if (flow->place != NOTHING)
-    ends_remove(&graph->ends, graph->flow, number);
+    ends_remove(&graph->ends.heap, graph->flow, number);
   flow->rate = bundle->service = 0.0;
   bundle->alarms.size = 0;
   bundle->epoch++;
@@ -215,7 +214,7 @@ static void schedule(Graph *graph, int32_t number)
 {
   const Flow *flow = &graph->flow[number];
   double left = graph->bundle[number].ends.event[0].date_s - graph->bundle[number].service;
-  ends_schedule(&graph->ends, graph->flow, number, flow->since_s + (left > 0.0 ? left : 0.0) / flow->rate);
+  ends_schedule(&graph->ends.heap, graph->flow, number, flow->since_s + (left > 0.0 ? left : 0.0) / flow->rate);
 }
 
 /* Removes a flow from its bundle; it keeps its rate. */
@@ -233,7 +232,7 @@ static void separate(Graph *graph, int32_t slot, double now_s)
   flow->since_s = now_s;
   flow->rate = rate;
   if (rate > 0.0)
-    ends_schedule(&graph->ends, graph->flow, slot, now_s + flow->remaining / (rate * flow->factor));
+    ends_schedule(&graph->ends.heap, graph->flow, slot, now_s + flow->remaining / (rate * flow->factor));
   for (int32_t k = 0; k < flow->path->crossings; k++) {
     Link *link = flow->path->crossing[k].link;
     if (link->hub)
@@ -308,7 +307,7 @@ static int set_alarm(Graph *graph, Link *link, int32_t number)
   link->alarm_share = share;
   link->alarm_bundle = number;
   link->alarm_epoch = bundle->epoch;
-  starts_push(&bundle->alarms, share, (int32_t)(link - graph->link), NOTHING);
+  heap_push(&bundle->alarms, (Event){share, (int32_t)(link - graph->link), NOTHING});
   return DONE;
 }
 
@@ -372,7 +371,7 @@ static bool overrun(Graph *graph, int32_t number, double now_s)
   double share = graph->flow[number].rate * bundle->path.penalty;
   bool any = false;
   while (bundle->alarms.size > 0 && bundle->alarms.event[0].date_s < share * (1 - SAME)) {
-    Link *link = &graph->link[starts_pop(&bundle->alarms).what];
+    Link *link = &graph->link[heap_pop(&bundle->alarms).what];
     link->alarm_bundle = NOTHING;
     if (link->members == 0 || !links_over(link))
       continue;

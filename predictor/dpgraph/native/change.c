@@ -47,7 +47,7 @@ static void reschedule(Graph *graph, Changed changed, double now_s)
   flow->remaining -= before * flow->factor * (now_s - flow->since_s);
   flow->since_s = now_s;
   double left = flow->remaining > 0.0 ? flow->remaining : 0.0;
-  ends_schedule(&graph->ends, graph->flow, changed.slot, now_s + left / (flow->rate * flow->factor));
+  ends_set(graph, changed.slot, now_s + left / (flow->rate * flow->factor));
 }
 
 /* Returns whether any link limits the flows of the change. */
@@ -79,14 +79,29 @@ static int solve(Graph *graph)
   return DONE;
 }
 
+/* Gives new flows that no link limits their bounds. */
+static void begin_unlimited(Graph *graph, double now_s)
+{
+  for (int64_t i = 0; i < graph->changed_count; i++) {
+    int32_t slot = graph->changed[i].slot;
+    Flow *flow = &graph->flow[slot];
+    flow->rate = flow->path->bound_Bps;
+    ends_set(graph, slot, now_s + flow->remaining / (flow->rate * flow->factor));
+  }
+}
+
 int change_rates(Graph *graph, double now_s)
 {
+  if (!graph->crowded && graph->reached_count == 0 && graph->bundles == 0) {
+    begin_unlimited(graph, now_s);
+    return DONE;
+  }
   for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have freed capacity on these links */
     Link *link = graph->reached[i];
     link->tight = links_over(link);
   }
   int result = solve(graph);
-  while (result == DONE && bundles_overrun(graph, now_s))
+  while (result == DONE && graph->bundles > 0 && bundles_overrun(graph, now_s))
     result = solve(graph);
   for (int64_t i = 0; i < graph->changed_count; i++)
     reschedule(graph, graph->changed[i], now_s);

@@ -1,4 +1,5 @@
 /* The loop over the dates of an evaluation. */
+#include <limits.h>
 #include <math.h>
 
 #include "bundled.h"
@@ -9,28 +10,28 @@
 #include "ranks.h"
 #include "room.h"
 #include "rounds.h"
-#include "starts.h"
 
 /* Returns the date of the next event; infinity if there is none. */
-static double next_date_s(const Graph *graph)
+static double next_date_s(Graph *graph)
 {
-  double next_s = graph->starts.size > 0 ? graph->starts.event[0].date_s : INFINITY;
-  if (graph->ends.size > 0 && graph->ends.event[0].date_s < next_s)
-    next_s = graph->ends.event[0].date_s;
-  return next_s;
-}
-
-static bool is_due(const Heap *heap, double now_s)
-{
-  return heap->size > 0 && heap->event[0].date_s <= now_s + PRECISION_S;
+  double end_s, start_s = events_date_s(&graph->starts);
+  ends_first(graph, &end_s);
+  return start_s < end_s ? start_s : end_s;
 }
 
 static void end_flows(Graph *graph, double now_s)
 {
-  while (is_due(&graph->ends, now_s)) {
-    int32_t first = graph->ends.event[0].what;
+  double date_s;
+  for (int32_t first; (first = ends_first(graph, &date_s)), date_s <= now_s + PRECISION_S;) {
     bool member = first < graph->bundles;
-    int32_t slot = member ? bundles_pop(graph, first) : ends_pop(&graph->ends, graph->flow);
+    int32_t slot = first;
+    if (member)
+      slot = bundles_pop(graph, first);
+    else if (graph->flow[slot].place == IN_ORDER)
+      graph->ends.first++;
+    else
+      ends_pop(&graph->ends.heap, graph->flow);
+    graph->flow[slot].place = NOTHING;
     graph->free[graph->free_count++] = slot;
     ranks_arrive(graph, graph->flow[slot].message, now_s);
     links_leave(graph, slot, member);
@@ -40,9 +41,9 @@ static void end_flows(Graph *graph, double now_s)
 /* Returns DONE or NO_MEMORY. */
 static int start_flows(Graph *graph, double now_s)
 {
-  while (is_due(&graph->starts, now_s)) {
+  while (events_date_s(&graph->starts) <= now_s + PRECISION_S) {
     int32_t slot = room_take_slot(graph);
-    Event started = starts_pop(&graph->starts);
+    Event started = events_pop(&graph->starts);
     if (slot == NOTHING)
       return NO_MEMORY;
     const Message *message = &graph->input.message[started.kind];
@@ -91,7 +92,7 @@ static int run_by_date(Graph *graph, int64_t rates)
       return result;
     double network_s = next_date_s(graph), ranks_s = polls_date_s(graph);
     double now_s = network_s < ranks_s ? network_s : ranks_s;
-    if (now_s == INFINITY || polls_are_stuck(graph)) {
+    if (now_s == INFINITY || polls_are_stuck(graph, network_s)) {
       write_ends(graph);
       return DONE;
     }
@@ -106,12 +107,19 @@ static int run_by_date(Graph *graph, int64_t rates)
   return MORE;
 }
 
+int graph_copies(const Graph *graph)
+{
+  return graph->copies < INT_MAX ? (int)graph->copies : INT_MAX;
+}
+
 int graph_run(Graph *graph, int64_t rates)
 {
   if (by_date(&graph->input))
     return run_by_date(graph, rates);
   while (rates > 0) {
     /* Ranks run until they block; their clocks may be ahead of the network's date. */
+    if (graph->may_end)
+      repeats_order(graph);
     int result = ranks_run(graph);
     if (result != DONE)
       return result;

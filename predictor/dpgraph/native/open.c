@@ -3,7 +3,6 @@
 
 #include "bundled.h"
 #include "check.h"
-#include "choices.h"
 #include "polls.h"
 #include "ranks.h"
 #include "room.h"
@@ -25,11 +24,14 @@ static int allocate(Graph *graph)
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
+  graph->solution = array(1 << SOLUTION_BITS, sizeof *graph->solution);
   if (by_date(input) && polls_allocate(graph) != DONE)
     return NO_MEMORY;
-  if (input->open > 0 && choices_allocate(graph) != DONE)
-    return NO_MEMORY;
-  if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
+  int result = input->open > 0 ? choices_allocate(graph) : DONE;
+  if (result != DONE)
+    return result;
+  if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link ||
+      !graph->reached || !graph->solution)
     return NO_MEMORY;
   return DONE;
 }
@@ -66,7 +68,7 @@ static int begin(Graph *graph, int64_t hub_paths)
   return steps_make(graph);
 }
 
-int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_paths, Graph **made)
+int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t may_end, int64_t hub_paths, Graph **made)
 {
   *made = NULL;
   int result = check(input, copies, fixed);
@@ -78,6 +80,7 @@ int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_pa
   graph->input = *input;
   graph->copies = copies;
   graph->fixed = fixed;
+  graph->may_end = may_end && !by_date(input);
   result = allocate(graph);
   if (result == DONE)
     result = begin(graph, hub_paths);
@@ -104,8 +107,11 @@ int graph_close(Graph *graph)
   free(graph->crossing);
   free(graph->link);
   free(graph->reached);
+  free(graph->solution);
   free(graph->starts.event);
+  free(graph->starts.heap.event);
   free(graph->ends.event);
+  free(graph->ends.heap.event);
   free(graph->flow);
   free(graph->entry);
   free(graph->free);
@@ -119,6 +125,7 @@ int graph_close(Graph *graph)
   free(graph->alias);
   free(graph->differs);
   choices_free(graph);
+  repeats_free(graph);
   bundles_free(graph);
   free(graph);
   return DONE;

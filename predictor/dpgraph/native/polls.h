@@ -43,10 +43,10 @@ static inline double polls_date_s(const Graph *graph)
 
 enum { MOST_FAILED_POLLS = 10000000 };
 
-/* Returns whether ranks poll for messages that will never be sent. */
-static inline bool polls_are_stuck(const Graph *graph)
+/* Returns whether ranks poll for messages that will never be sent; `network_s`: date of the network's next event. */
+static inline bool polls_are_stuck(const Graph *graph, double network_s)
 {
-  return graph->failed_polls > MOST_FAILED_POLLS && graph->starts.size == 0 && graph->ends.size == 0;
+  return graph->failed_polls > MOST_FAILED_POLLS && network_s == INFINITY;
 }
 
 #endif

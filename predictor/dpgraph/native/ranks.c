@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#include "choices.h"
+#include "bundled.h"
+#include "heap.h"
 #include "polls.h"
 #include "room.h"
-#include "starts.h"
 #include "steps.h"
 
 enum { AHEAD = 6 }; /* steps */
@@ -31,9 +31,12 @@ static inline Subject subject(const Graph *graph, int64_t base, uint32_t number)
 /* Starts a message at this date.  Returns DONE or NO_MEMORY. */
 static inline int start(Graph *graph, Subject its, double date_s)
 {
-  if (graph->starts.size == graph->starts_room && room_for_starts(graph) != DONE)
+  Events *starts = &graph->starts;
+  if ((starts->last == starts->room || starts->heap.size == starts->room) && room_for_starts(graph) != DONE)
     return NO_MEMORY;
-  starts_push(&graph->starts, date_s + its.message->latency_s, its.place, its.kind);
+  Event event = {date_s + its.message->latency_s, its.place, its.kind};
+  if (!events_append(starts, event))
+    heap_push(&starts->heap, event);
   return DONE;
 }
 
@@ -169,7 +172,10 @@ static int go_on(Graph *graph, int32_t number)
   const Parts *parts = &graph->parts[number];
   if (rank->copy >= 0)
     leave(graph, rank->copy);
-  if (++rank->copy >= graph->copies) {
+  rank->copy++;
+  if (graph->may_end && repeats_note(graph, number) != DONE)
+    return NO_MEMORY;
+  if (rank->copy >= graph->copies) {
     rank->at = parts->loop_last;
     rank->stop = parts->last;
     rank->base = 0;

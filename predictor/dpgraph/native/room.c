@@ -15,24 +15,45 @@ int room_for_flows(Graph *graph)
   if (slots * graph->width > INT32_MAX)
     return NO_MEMORY;
   if (!RESIZED(graph->flow, slots) || !RESIZED(graph->entry, slots * graph->width) ||
-      !RESIZED(graph->ends.event, slots) || !RESIZED(graph->free, slots) || !RESIZED(graph->changed, slots))
+      !RESIZED(graph->ends.event, 2 * slots) || !RESIZED(graph->ends.heap.event, slots) ||
+      !RESIZED(graph->free, slots) || !RESIZED(graph->changed, slots))
     return NO_MEMORY;
   for (int64_t slot = graph->slots; slot < slots; slot++) {
     graph->flow[slot].place = NOTHING;
-    graph->flow[slot].seen = 0;
+    graph->flow[slot].seen = graph->flow[slot].turn = 0;
     graph->flow[slot].bundle = NOTHING;
   }
   graph->slots = slots;
+  graph->ends.room = 2 * slots;
   return DONE;
+}
+
+void room_without_void(Graph *graph)
+{
+  Events *ends = &graph->ends;
+  int64_t kept = 0;
+  for (int64_t i = ends->first; i < ends->last; i++)
+    if (!ends_is_void(graph, ends->event[i]))
+      ends->event[kept++] = ends->event[i];
+  ends->first = 0;
+  ends->last = kept;
 }
 
 int room_for_starts(Graph *graph)
 {
   void *grown;
-  int64_t room = graph->starts_room ? 2 * graph->starts_room : FIRST_STARTS;
-  if (!RESIZED(graph->starts.event, room))
+  Events *starts = &graph->starts;
+  if (starts->first > starts->room / 2 && starts->heap.size < starts->room) {
+    memmove(starts->event, starts->event + starts->first,
+            (size_t)(starts->last - starts->first) * sizeof *starts->event);
+    starts->last -= starts->first;
+    starts->first = 0;
+    return DONE;
+  }
+  int64_t room = starts->room ? 2 * starts->room : FIRST_STARTS;
+  if (!RESIZED(starts->event, room) || !RESIZED(starts->heap.event, room))
     return NO_MEMORY;
-  graph->starts_room = room;
+  starts->room = room;
   return DONE;
 }
 
@@ -93,8 +114,10 @@ int room_for_copies(Graph *graph)
     return NO_MEMORY;
   for (int64_t slot = 0; slot < graph->used_slots; slot++)
     graph->flow[slot].message = moved(graph, graph->flow[slot].message, before);
-  for (int64_t i = 0; i < graph->starts.size; i++)
+  for (int64_t i = graph->starts.first; i < graph->starts.last; i++)
     graph->starts.event[i].what = moved(graph, graph->starts.event[i].what, before);
+  for (int64_t i = 0; i < graph->starts.heap.size; i++)
+    graph->starts.heap.event[i].what = moved(graph, graph->starts.heap.event[i].what, before);
   for (int64_t r = 0; r < graph->input.ranks; r++) {
     Rank *rank = &graph->rank[r];
     if (rank->copy >= 0 && rank->copy < graph->copies)

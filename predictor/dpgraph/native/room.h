@@ -18,6 +18,16 @@ static inline int64_t room_row(const Graph *graph, int64_t copy)
   return graph->fixed + (copy & (graph->window - 1)) * (graph->input.messages - graph->fixed);
 }
 
+/* Returns whether an entry among the ends in order is no longer that of its flow. */
+static inline bool ends_is_void(const Graph *graph, Event entry)
+{
+  const Flow *flow = &graph->flow[entry.what];
+  return flow->place != IN_ORDER || flow->turn != entry.kind;
+}
+
+/* Removes the void entries from the ends in order, which makes room for as many as there are slots. */
+void room_without_void(Graph *graph);
+
 /* Returns a free slot for a flow; NOTHING if memory runs out. */
 static inline int32_t room_take_slot(Graph *graph)
 {

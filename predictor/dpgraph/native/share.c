@@ -1,7 +1,9 @@
 /* Rates are max-min fair with weights: a flow of penalty p gets x / p, where x is the share of its tightest link for
  * each of the link's flows, but never more than its bound.  A flow uses `weight` times its rate of a link.
  *
- * The solution repeats one step: if the bounds of some flows are below their shares of the tightest link, these flows
+ * The rates depend on the paths of the flows alone.  Programs repeat themselves, so that most solutions are known.
+ *
+ * A solution repeats one step: if the bounds of some flows are below their shares of the tightest link, these flows
  * get their bounds; otherwise the flows of that link get their shares of it. */
 #include "share.h"
 
@@ -99,7 +101,7 @@ static void divide(Graph *graph, Link *link, double fair, Left *left)
   link->usage = 0.0;
 }
 
-int share(Graph *graph)
+static int solve(Graph *graph)
 {
   double fair;
   Left left = forget_rates(graph);
@@ -113,4 +115,38 @@ int share(Graph *graph)
       return BAD_INPUT; /* the bounds are not numbers */
   }
   return DONE;
+}
+
+/* Returns the entry of the latest solution for the paths of the changed flows, or for others with the same hash. */
+static Solution *remembered(const Graph *graph, bool *same)
+{
+  uint64_t hash = 0;
+  for (int64_t i = 0; i < graph->changed_count; i++)
+    hash = (hash ^ (uint64_t)(graph->flow[graph->changed[i].slot].path - graph->path)) * 0x9E3779B97F4A7C15u;
+  Solution *solution = &graph->solution[hash >> (64 - SOLUTION_BITS)];
+  *same = solution->count == graph->changed_count;
+  for (int64_t i = 0; *same && i < graph->changed_count; i++)
+    *same = solution->path[i] == graph->flow[graph->changed[i].slot].path;
+  return solution;
+}
+
+int share(Graph *graph)
+{
+  if (graph->changed_count > SOLUTION_FLOWS || graph->bundles > 0)
+    return solve(graph);
+  bool same;
+  Solution *solution = remembered(graph, &same);
+  if (same) {
+    for (int64_t i = 0; i < solution->count; i++)
+      graph->flow[graph->changed[i].slot].rate = solution->rate[i];
+    return DONE;
+  }
+  int result = solve(graph);
+  solution->count = graph->changed_count;
+  for (int64_t i = 0; i < solution->count; i++) {
+    const Flow *flow = &graph->flow[graph->changed[i].slot];
+    solution->path[i] = flow->path;
+    solution->rate[i] = flow->rate;
+  }
+  return result;
 }

@@ -18,6 +18,7 @@
 #define PRECISION_S 1e-9 /* events at most this far apart are simultaneous: PRECISION_S of fluid.py */
 #define NOBODY (-1)      /* instead of a rank */
 #define NOTHING (-1)     /* instead of a slot or an index */
+#define IN_ORDER (-2)    /* instead of a place in a heap: among the ordered events of a queue */
 
 typedef struct {
   double clock_s; /* date the rank has reached */
@@ -43,6 +44,7 @@ typedef struct {
 } Posted;
 
 typedef struct Bundle Bundle; /* predictor/bundles */
+typedef struct Repeats Repeats;
 
 typedef struct {
   double demand;    /* sum over its flows of the most each can use */
@@ -89,14 +91,15 @@ typedef struct {
   const Path *path;
   int64_t seen; /* latest step that reached the flow */
   int32_t message; /* its place */
-  int32_t place; /* in the heap of ends, or in the heap of its bundle; NOTHING: in neither */
+  int32_t place; /* in the heap of ends, or in the heap of its bundle; IN_ORDER; NOTHING: in none */
   int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
+  int32_t turn;  /* of its latest entry among the ordered ends */
 } Flow;
 
 typedef struct {
   double date_s;
   int32_t what; /* place of a starting message, or slot of an ending flow */
-  int32_t kind; /* of a starting message */
+  int32_t kind; /* of a starting message; turn of an ending flow */
 } Event;
 
 /* A rank that pauses until a date: it polls for messages, sleeps or computes. */
@@ -120,17 +123,34 @@ typedef struct {
   int64_t size;
 } Heap;
 
+/* Events by date.  Those from `first` up to `last` are in order; the others, which were earlier than many of them, are in
+   a heap. */
+typedef struct {
+  Event *event;
+  int64_t first, last, room; /* `room` events, in order and in the heap each */
+  Heap heap;
+} Events;
+
 typedef struct {
   int32_t slot;
   double before_Bps; /* the flow's rate before the change */
 } Changed;
+
+enum { SOLUTION_FLOWS = 24, SOLUTION_BITS = 9 };
+
+/* The rates of flows on these paths, which tight links connect to no others. */
+typedef struct {
+  int64_t count;
+  const Path *path[SOLUTION_FLOWS];
+  double rate[SOLUTION_FLOWS];
+} Solution;
 
 /* A list of messages, given by its first and last; NOTHING: it is empty. */
 typedef struct {
   int32_t head, tail;
 } Queue;
 
-/* Messages that are matched during the evaluation (choices.h). */
+/* Messages that are matched during the evaluation (predictor/bundles). */
 typedef struct {
   int64_t labels;
   Queue *sent;     /* by target and label of the source: messages not received yet, in send order */
@@ -150,6 +170,8 @@ struct Graph {
   double *value;
   Parts *parts; /* by rank */
   int64_t copies, fixed; /* of the loops; messages outside of them */
+  bool may_end; /* the loops end as soon as their copies are known to repeat */
+  Repeats *repeats;
   /* By place: the messages outside loops, then one row of messages per copy, from copy `oldest` on.  Copy c has row c
      modulo `window`. */
   Posted *posted;
@@ -162,9 +184,8 @@ struct Graph {
   Crossing *crossing;
   Link *link;
   int64_t width;       /* largest number of links on a path */
-  Heap starts, ends;   /* messages waiting for their latency to pass; flows by end date */
-  int64_t starts_room; /* capacity of `starts`, in events */
-  Flow *flow;          /* by slot, like the heap of ends, `free` and `changed` */
+  Events starts, ends; /* messages waiting for their latency to pass; flows by end date */
+  Flow *flow;          /* by slot, like `free` and `changed` */
   Entry *entry;
   int64_t slots;      /* allocated slots */
   int64_t used_slots; /* slots from here on have never held a flow */
@@ -194,7 +215,15 @@ struct Graph {
   int64_t changed_count;
   Link **reached;   /* links that limit these flows, or did before this date */
   int64_t reached_count;
+  Solution *solution; /* by hash of the paths */
   bool crowded; /* a new flow crosses a link that limits its flows, now or before this date */
 };
+
+/* Programs that poll (polls.h) or receive from any source (predictor/bundles) run in rounds (rounds.h): no rank may run ahead of
+   the network's date. */
+static inline bool by_date(const Input *input)
+{
+  return input->polls > 0 || input->open > 0;
+}
 
 #endif

@@ -14,10 +14,9 @@ from apps.programs.problem import Problem, sized_problem
 from apps.traffic.lines import square_rows
 from apps.traffic.path import Path
 from platforms.errors import UserError, nearest
-from predictor.hierarchical.counts.declared import Counted, counted
-from predictor.hierarchical.counts.speeds import Speeds
+from predictor.hierarchical.counts.declared import Counted, Speeds, counted
+from predictor.hierarchical.kernels import kernel_for, notes
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
-from predictor.hierarchical.notes import kernel_for, notes
 from predictor.hierarchical.surface import Surface
 
 SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"

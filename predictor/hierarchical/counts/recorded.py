@@ -20,7 +20,7 @@ from platforms.errors import UserError
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
-from predictor.hierarchical.counts.speeds import Speeds
+from predictor.hierarchical.counts.declared import Speeds
 from predictor.network.value import DirectedPath, Protocol, Timing
 
 _CROSSINGS = 3  # of the network by a large message

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.allocation.branch_and_bound import branch_and_bound, windowed_min
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import TIME, Objective, cost, energy
-from predictor.allocation.search import cheapest_within, exhaustive
+from predictor.allocation.search import branch_and_bound, cheapest_within, exhaustive, windowed_min
 from predictor.allocation.space import Space
 from predictor.base import OutOfRange
 

@@ -3,7 +3,7 @@
 from apps.programs.problem import problem
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
-from predictor.answers.use import cores_note, slowest_cluster_note
+from predictor.answers.answers import cores_note, slowest_cluster_note
 
 
 def target(cores, placement=None):

@@ -17,8 +17,7 @@ from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.background.cli import main
 from predictor.background.forecast import time_under
-from predictor.background.networks import stretches
-from predictor.background.responses import AdditiveResponse, response
+from predictor.background.responses import AdditiveResponse, response, stretches
 from predictor.base import HostLoad, OutOfRange, Prediction
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor

@@ -21,7 +21,6 @@ from platforms.model.platform import Power
 from platforms.read.read import materialise
 from platforms.system.convert import materialise_file
 from predictor.base import OutOfRange
-from predictor.blocks.by_name import block_model
 from predictor.blocks.calibrate_command import part_of
 from predictor.blocks.calibration.calibrate import calibrate, read_calibration
 from predictor.blocks.calibration.calibrated import Calibrated
@@ -29,6 +28,7 @@ from predictor.blocks.calibration.experiments import experiments, thread_counts
 from predictor.blocks.calibration.table import cautions
 from predictor.blocks.published.formulas import communication_time
 from predictor.blocks.published.parameters import published_parameters
+from predictor.blocks.setting import block_model
 from tests.verbs import blocks as main
 
 SPEED_FLOPS = 2e9

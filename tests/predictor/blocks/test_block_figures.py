@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.blocks.published.figures import collectives_figure, compute_figure, disk_figure, messages_figure
-from predictor.blocks.published.table_model import published
+from predictor.blocks.published.formulas import published
 from tests.verbs import blocks as main
 
 

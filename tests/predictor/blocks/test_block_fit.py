@@ -6,11 +6,20 @@ import pytest
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
-from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error, quality, r_squared
-from predictor.blocks.calibration.nodes import fit_compute, fit_power
-from predictor.blocks.calibration.rounds import Load, paths
-from predictor.blocks.calibration.shapes import Coefficients, Observations, Shape, fit_shape, shape_of
-from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
+from predictor.blocks.calibration.fit import (
+    Layout,
+    Lines,
+    Wires,
+    fit_compute,
+    fit_power,
+    held_from,
+    linear_fit,
+    lines,
+    mean_percentage_error,
+    quality,
+    r_squared,
+)
+from predictor.blocks.calibration.shapes import Coefficients, Load, Observations, Shape, fit_shape, paths, shape_of
 
 X = np.array([1.0, 10.0, 100.0, 1000.0, 10000.0])
 LINE = np.stack([np.ones_like(X), X], axis=1)

@@ -5,7 +5,7 @@ import pytest
 from platforms.system.named import system_named
 from predictor.blocks import run_command
 from predictor.blocks.application import Application, Compute, Label
-from predictor.blocks.interconnect import interconnect
+from predictor.blocks.machines.power import interconnect
 from predictor.blocks.setting import Setting
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.blocks.evaluation.line import Line, followed, interleaved, joined, later, serve
-from predictor.blocks.evaluation.serving import Client, serve_row
+from predictor.blocks.evaluation.line import Client, Line, followed, interleaved, joined, later, serve, serve_row
 from predictor.blocks.processes.progression import Part
 
 starts = st.integers(0, 40).map(float)

@@ -26,8 +26,8 @@ from predictor.blocks.application import (
 )
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.kernels import describe
 from predictor.blocks.machines.machine import Group
+from predictor.blocks.predictor import describe
 from predictor.blocks.published.parameters import published_r2
 from predictor.blocks.setting import Setting
 from tests.verbs import blocks as main

@@ -6,11 +6,10 @@ import json
 import pytest
 
 from predictor.blocks import block_command, calibrate_command
-from predictor.blocks.by_name import block_model
-from predictor.blocks.measured.fitted import fit_samples
-from predictor.blocks.measured.samples import MeasuredBlock, Samples, read_samples
+from predictor.blocks.measured.fitted import MeasuredBlock, Samples, fit_samples, read_samples
+from predictor.blocks.published.formulas import published
 from predictor.blocks.published.parameters import published_parameters
-from predictor.blocks.published.table_model import published
+from predictor.blocks.setting import block_model
 
 HEAD = "block,size_bytes,processes,time_s,node_power_w"
 

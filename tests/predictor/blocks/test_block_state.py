@@ -23,8 +23,7 @@ from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import MOST_OPEN_TURNS, expand
 from predictor.blocks.stream.instructions import Loop
-from predictor.checkpoints.parts import one_checkpoint, without_checkpoints
-from predictor.checkpoints.rhythm import rhythm_of
+from predictor.checkpoints.rhythm import one_checkpoint, rhythm_of, without_checkpoints
 from tests.predictor.blocks.test_block_language import described, operations
 
 HALVING = (Set("r", 1), While("r > tolerance", None, (Compute("8 * r"), Set.of("r /= 2"))))

@@ -8,9 +8,8 @@ import pytest
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.names import COLLECTIVES, COMMUNICATION
-from predictor.blocks.published.formulas import REGRESSORS, node_power, success
+from predictor.blocks.published.formulas import REGRESSORS, node_power, published, success
 from predictor.blocks.published.parameters import CLUSTERS, published_parameters, published_r2
-from predictor.blocks.published.table_model import published
 
 DAY_S, YEAR_S = 86400, 365.25 * 86400
 

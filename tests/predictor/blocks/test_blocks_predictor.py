@@ -24,9 +24,8 @@ from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Barrier, Broadcast, Compute, If, Label, Receive, Send
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.kernels import describe
 from predictor.blocks.machines.machine import Group, Posted
-from predictor.blocks.predictor import evaluate
+from predictor.blocks.predictor import describe, evaluate
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import Send as Sent
 from predictor.blocks.stream.instructions import executed

@@ -11,9 +11,8 @@ from predictor.blocks.application import Application, Barrier, Compute, If, Labe
 from predictor.blocks.setting import Setting
 from predictor.checkpoints.cli import main
 from predictor.checkpoints.expectation import NO_FAILURES, OWN, SCRATCH, best, expectation, expectations
-from predictor.checkpoints.parts import has_checkpoints, one_checkpoint, without_checkpoints
 from predictor.checkpoints.placed import Placed, own_interval, placed
-from predictor.checkpoints.rhythm import rhythm_of
+from predictor.checkpoints.rhythm import has_checkpoints, one_checkpoint, rhythm_of, without_checkpoints
 from predictor.failures.expected import restart_from_scratch, with_checkpoints
 
 # A node computes 1e9 operations in a second, takes 10 W idle and 30 W computing, and fails three times in 10^6 s.

@@ -16,8 +16,7 @@ from predictor import check as command
 from predictor.base import Cost, EvidenceRequest, OutOfRange, Prediction
 from predictor.conformance.cases import CASES, SETTINGS, permuted, renamed, scaled
 from predictor.conformance.checks import CHECKS
-from predictor.conformance.excuses import ANSWERS, EXCUSES, Excuse, excuse
-from predictor.conformance.judge import EXCUSED, FAILS, PASSES, UNJUDGED, judge
+from predictor.conformance.judge import ANSWERS, EXCUSED, EXCUSES, FAILS, PASSES, UNJUDGED, Excuse, excuse, judge
 from predictor.conformance.report import page_tables, text_lines
 from predictor.extrap import process
 from predictor.registry import PREDICTORS, predictor
@@ -330,7 +329,7 @@ def test_an_excuse_holds_up_to_its_deviation(invented, monkeypatch):
     (wanted,) = (one for one in CHECKS if one.name == "scales")
 
     def outcome(most):
-        monkeypatch.setattr("predictor.conformance.excuses.EXCUSES", (Excuse("scales", ("honest",), "so", most),))
+        monkeypatch.setattr("predictor.conformance.judge.EXCUSES", (Excuse("scales", ("honest",), "so", most),))
         return list(judge(Overhead(), invented, checks=[wanted]))[1].outcome
 
     assert (outcome(1e-3), outcome(1e-12), outcome(None)) == (EXCUSED, FAILS, EXCUSED)

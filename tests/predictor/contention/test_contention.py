@@ -16,10 +16,9 @@ from platforms.read.read import read_platform
 from predictor.answers.answers import fit
 from predictor.base import OutOfRange
 from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.crowding import Crowding, Slowdown, messages_of
+from predictor.contention.crowding import Crowding, Slowdown, messages_of, traffic_of
 from predictor.contention.predictor import Contention, busy_cores, relative_times
 from predictor.contention.structure import operations
-from predictor.contention.traffic import traffic_of
 from predictor.evidence.broker import Broker, RefusedEvidence
 
 CLUSTER = read_platform(Path(__file__).parents[3] / "examples" / "real" / "raspberry-pi.xml")

@@ -8,8 +8,17 @@ from scipy.optimize import minimize_scalar
 from scipy.special import lambertw
 
 from platforms.errors import UserError
-from predictor.failures.expected import daly_time, restart_from_scratch, stretch_time, with_checkpoints
-from predictor.failures.intervals import INTERVALS, daly, daly_first_order, exact, young
+from predictor.failures.expected import (
+    INTERVALS,
+    daly,
+    daly_first_order,
+    daly_time,
+    exact,
+    restart_from_scratch,
+    stretch_time,
+    with_checkpoints,
+    young,
+)
 from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 

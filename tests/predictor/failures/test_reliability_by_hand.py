@@ -8,13 +8,17 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.failures.expected import (
+    INTERVALS,
     SEGMENTS,
+    daly,
+    daly_first_order,
     daly_time,
+    exact,
     restart_from_scratch,
     stretch_time,
     with_checkpoints,
+    young,
 )
-from predictor.failures.intervals import INTERVALS, daly, daly_first_order, exact, young
 from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 INF = math.inf

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from predictor.few_terms.model import QUANTILES, Allreduces, Series, Size, Small, quantiles
-from predictor.few_terms.prior import PRIOR, Prior
+from predictor.few_terms.model import PRIOR, QUANTILES, Allreduces, Prior, Series, Size, Small, quantiles
 
 EXACT = Prior(scatter=1e-3, single=0.0, changes=((1e-9, 1.0),), none=1 - 1e-12)
 

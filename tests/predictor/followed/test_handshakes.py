@@ -10,7 +10,7 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.base import Cost, Evidence, EvidenceRequest, Prediction
-from predictor.followed.handshakes import largest_block, with_handshakes
+from predictor.followed.scatter import largest_block, with_handshakes
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from predictor.base import Cost
 from predictor.grid import cli
 from predictor.grid.cli import main
 from predictor.grid.graph_times import GraphTimes
-from predictor.grid.output import text
+from predictor.grid.output import scenario_text, text
 from predictor.grid.request import read_request
-from predictor.grid.scenario_file import scenario_text
 from predictor.grid.search import Search
 from predictor.grid.space import Refused, candidates
 from validation.run import main as validate

@@ -9,21 +9,27 @@ import pytest
 from platforms.errors import UserError
 from predictor.hierarchical import model
 from predictor.hierarchical.allocation import Allocation, allocation, best, smallest_within
-from predictor.hierarchical.beta import BETAS, Beta, named_beta
-from predictor.hierarchical.optima import (
+from predictor.hierarchical.model import BETAS, Beta, named_beta
+from predictor.hierarchical.polynomial import Polynomial
+from predictor.hierarchical.surface import (
+    DISTANCES,
     FIRST_OF,
     FLAT,
     GROWS,
     NO_FORM,
     SATURATES,
     Optimum,
+    Surface,
+    Term,
+    Terms,
     cores_optimum,
+    distance,
+    general,
     nodes_of,
     nodes_optimum,
+    terms_of,
     within,
 )
-from predictor.hierarchical.polynomial import Polynomial
-from predictor.hierarchical.surface import DISTANCES, Surface, Term, Terms, distance, general, terms_of
 
 LN2 = math.log(2)
 

@@ -11,11 +11,10 @@ from matplotlib.image import imread
 
 from platforms.grids.scenario import NAMED, named_grid
 from platforms.system.description import read_system
-from predictor.hierarchical.allocation import Allocation
-from predictor.hierarchical.batch import batch_lines, wall_time_s
+from predictor.hierarchical.allocation import Allocation, batch_lines, wall_time_s
 from predictor.hierarchical.cli import main
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
-from predictor.hierarchical.optima import PRINTED_TABLE
+from predictor.hierarchical.surface import PRINTED_TABLE
 
 OWN = """
 source = "by hand"

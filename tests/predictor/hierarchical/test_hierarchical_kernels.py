@@ -20,8 +20,14 @@ from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.hierarchical.kernels import exchanging, exchanging_names
 from predictor.hierarchical.multicore_cluster import table_cluster
-from predictor.hierarchical.predictor import HIERARCHICAL, HIERARCHICAL_TABLE, is_recorded
-from predictor.hierarchical.probes import core_probe, network_plan, shape
+from predictor.hierarchical.predictor import (
+    HIERARCHICAL,
+    HIERARCHICAL_TABLE,
+    core_probe,
+    is_recorded,
+    network_plan,
+    shape,
+)
 from predictor.registry import predictor
 
 DATA = Path(__file__).parents[2] / "apps" / "data"

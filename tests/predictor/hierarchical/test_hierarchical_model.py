@@ -8,7 +8,7 @@ import pytest
 from platforms.errors import UserError
 from predictor.hierarchical import model
 from predictor.hierarchical.applications import application, applications
-from predictor.hierarchical.beta import BETAS, Beta, named_beta
+from predictor.hierarchical.model import BETAS, Beta, named_beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster, table_cluster
 from predictor.hierarchical.surface import general
 

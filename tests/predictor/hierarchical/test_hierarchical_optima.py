@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from predictor.hierarchical.allocation import allocation, best, smallest_within
 from predictor.hierarchical.applications import application, applications
-from predictor.hierarchical.beta import BETAS, Beta, named_beta
+from predictor.hierarchical.model import BETAS, Beta, named_beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster, table_cluster
-from predictor.hierarchical.optima import (
+from predictor.hierarchical.surface import (
+    DISTANCES,
     FIRST_OF,
     FLAT,
     GROWS,
@@ -20,12 +21,15 @@ from predictor.hierarchical.optima import (
     PRINTED_NODES_CONSTANT,
     PRINTED_TABLE,
     SATURATES,
+    Surface,
+    Term,
+    Terms,
     cores_optimum,
+    general,
     nodes_optimum,
     printed_cores,
     printed_nodes,
 )
-from predictor.hierarchical.surface import DISTANCES, Surface, Term, Terms, general
 
 LN2 = math.log(2)
 MOST = 4000  # the search's; optima beyond are left out

@@ -10,7 +10,7 @@ from apps.programs.problem import problem, sized_problem
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
-from predictor.hierarchical.probes import bytes_per_operation, core_probe, memory_time_s, shape
+from predictor.hierarchical.predictor import bytes_per_operation, core_probe, memory_time_s, shape
 
 
 def test_unequal_nodes_of_one_cluster_are_no_machine_of_the_hierarchical_model():

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from platforms.read.read import materialise
-from predictor.instances.presets import presets
+from predictor.instances.command import presets
 from validation.entrance.main import main
 
 ASK = ("plan", "instance", "--app", "cg", "--class", "S", "--ranks", "8", "--json")

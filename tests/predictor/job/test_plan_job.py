@@ -9,8 +9,8 @@ import pytest
 
 from apps.batch.script import read_script
 from predictor.job.cli import COMMAND, main
-from predictor.job.risk import spread_factor
 from predictor.job.sizes import Size, StepTime, chosen, grows, size_of
+from predictor.job.steps import spread_factor
 from predictor.predict import COMMAND as PREDICT
 
 KERNEL = {"app": "cg", "problem_class": "S", "scenario": "grid4x2", "no_store": True}

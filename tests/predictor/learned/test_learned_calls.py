@@ -8,19 +8,17 @@ import pytest
 
 from apps.programs.problem import problem
 from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Op, Recording
-from predictor.learned import naming
-from predictor.learned.any_source import by_source
+from predictor.learned import skeleton
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.generate import generate
 from predictor.learned.grids import coordinates, most_cubic
 from predictor.learned.learn import learn
-from predictor.learned.looks import without_finds
-from predictor.learned.matching import AS_SENT, difference, take_sizes_as_sent
+from predictor.learned.loops import _period
+from predictor.learned.matching import AS_SENT, by_source, difference, take_sizes_as_sent, without_finds
 from predictor.learned.models import Notes
 from predictor.learned.nest import loop_nest
 from predictor.learned.noisy import fitted
-from predictor.learned.periods import _period
 from predictor.learned.rows import Rows
 from tests.adversary.any_count import Rank, mixed
 
@@ -358,9 +356,9 @@ def test_measured_computation_that_ranks_have_at_different_calls_is_fitted_where
 
 def test_copies_that_the_compiler_made_of_a_call_are_one(monkeypatch):
     calls = {(7,): "a.c:1", (8,): "a.c:1", (9,): "a.c:2"}
-    monkeypatch.setattr(naming, "calls_of", lambda _, paths: tuple((calls[path],) for path in paths))
+    monkeypatch.setattr(skeleton, "calls_of", lambda _, paths: tuple((calls[path],) for path in paths))
     none = np.zeros(0, EVENT)
     recording = Recording((none,), (np.zeros(0, np.int64),), ((0,),), paths=((8,), (9,), (7,)))
-    (merged,), text = naming.with_calls_merged([recording], problem("cg", "S"))
+    (merged,), text = skeleton.with_calls_merged([recording], problem("cg", "S"))
     assert merged.paths == ((7,), (9,), (7,))
     assert text == {(7,): ("a.c:1",), (9,): ("a.c:2",)}

@@ -7,13 +7,12 @@ import pytest
 
 from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned import trees
-from predictor.learned.bits import formula_bits
 from predictor.learned.branches import Branches
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import as_in_smpi, most_cubic, of_least_surface, rivals
 from predictor.learned.matching import check_matched, difference
-from predictor.learned.models import Formula, Notes, Numeric, evaluate
+from predictor.learned.models import Formula, Notes, Numeric, evaluate, formula_bits
 from predictor.learned.partners import Along, Exchanged, Stride, Tree
 from predictor.learned.rows import Rows, keys_of
 from predictor.learned.scatter import scatter_of

@@ -15,8 +15,15 @@ from predictor.answers.answers import predict
 from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.graph.scaling import MessageKind, Process, Work
-from predictor.li.predictor import DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX, recorded_sizes
-from predictor.li.scaling import Surface, counterpart, partner_shares, process_at
+from predictor.li.predictor import (
+    DPGRAPH_LI_SIZE,
+    DPGRAPH_LI_SIZE_DUPLEX,
+    Surface,
+    counterpart,
+    partner_shares,
+    process_at,
+    recorded_sizes,
+)
 from predictor.sends.send_model import Side
 
 SENT = MessageKind(Op.ALLTOALL, Mode.STANDARD, Side.SENDER, True)

@@ -17,11 +17,11 @@ from platforms.read.read import materialise
 from predictor.allocation.configuration import Limits
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
-from predictor.nodes.break_even import break_even
+from predictor.nodes.alternatives import break_even
+from predictor.nodes.changed_clusters import parse_watts, powered_platform
 from predictor.nodes.cli import main
 from predictor.nodes.drivers import Estimates
 from predictor.nodes.rank_orders import AS_CHOSEN, ordered, rank_orders
-from predictor.nodes.watts import parse_watts, powered_platform
 
 SWITCHES = "ichikawa-two-switches"
 

@@ -9,8 +9,8 @@ from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from platforms.read.routes import routes_between
+from predictor.nodes.changed_clusters import Shares, parse_shares, sustained_platform
 from predictor.nodes.cli import main
-from predictor.nodes.sustained import Shares, parse_shares, sustained_platform
 
 
 def ichikawa():

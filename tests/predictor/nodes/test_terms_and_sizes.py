@@ -12,10 +12,10 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration
 from predictor.nodes import command
+from predictor.nodes.changed_clusters import asked_shares
 from predictor.nodes.cli import main
 from predictor.nodes.own_measurements import read_measured, write_measured
 from predictor.nodes.sizes import classes_as_sizes
-from predictor.nodes.sustained import asked_shares
 from predictor.npt.chosen_terms import chosen_terms, declared_equations
 from predictor.npt.measurements import Measurement, Measurements
 

@@ -7,11 +7,22 @@ from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.space import Limits, Space
 from predictor.base import OutOfRange
-from predictor.npt.equations import Equations
 from predictor.npt.fit import Fit, check_method, fit
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.terms import RANKS, REFERENCE, SIZES, TERMS, Term, columns, ranks_part, size_part, terms, without
+from predictor.npt.terms import (
+    RANKS,
+    REFERENCE,
+    SIZES,
+    TERMS,
+    Equations,
+    Term,
+    columns,
+    ranks_part,
+    size_part,
+    terms,
+    without,
+)
 
 
 def said(call):

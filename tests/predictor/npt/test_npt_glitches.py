@@ -9,8 +9,8 @@ from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.nodes.drivers import Noise
 from predictor.nodes.noise import perturb
-from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurement, Measurements
+from predictor.npt.outliers import glitches
 
 ONE, TWO = Configuration.parse("1,1"), Configuration.parse("2,1")
 

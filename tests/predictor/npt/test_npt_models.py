@@ -9,11 +9,10 @@ from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import Space
 from predictor.base import OutOfRange
-from predictor.npt.equations import Equations
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.tables import equations as equations_of
-from predictor.npt.terms import columns, terms
+from predictor.npt.terms import Equations, columns, terms
 
 SIZES = (400, 800, 1600, 2400, 3200, 4800, 6400)
 

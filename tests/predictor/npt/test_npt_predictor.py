@@ -23,7 +23,7 @@ from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers.answers import predict
 from predictor.base import Cost
 from predictor.evidence.broker import Broker
-from predictor.npt.homogeneous import MOST_NUMBERS_OF_PES, spread
+from predictor.npt.predictor import MOST_NUMBERS_OF_PES, spread
 from predictor.npt.smaller import smaller, time_of_iterations_s
 from predictor.registry import predictor, predictors
 

@@ -8,9 +8,8 @@ import pytest
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, problem
 from platforms.errors import UserError
-from predictor.npt.equations import Equations
 from predictor.npt.tables import class_size, equations, names_with_equations
-from predictor.npt.terms import TERMS, columns, terms, without
+from predictor.npt.terms import TERMS, Equations, columns, terms, without
 
 CUBIC = [lambda N, P: N**3, lambda N, P: N**2, lambda N, P: N, lambda N, P: 1]
 SUMS = [

@@ -8,15 +8,15 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration, Limits
-from predictor.allocation.shortlist import shortlist
 from predictor.allocation.space import Space
 from predictor.nodes.cli import main
 from predictor.nodes.own_measurements import read_measured
-from predictor.npt.cross_validation import cross_validated_error
+from predictor.nodes.probes import shortlist
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.nearness import LEAST, nearness
 from predictor.npt.predictability import CAUTION, FINE, REFUSED, UNKNOWN, checks
+from predictor.npt.resampling import cross_validated_error
 from predictor.npt.tables import equations
 
 SIZES = (32, 48, 64, 96, 128, 160)

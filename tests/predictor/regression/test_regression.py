@@ -19,9 +19,8 @@ from predictor.answers.answers import predict
 from predictor.base import Cost, HostLoad
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
-from predictor.regression.lines import fit_log_line, fit_power_law
+from predictor.regression.fits import AMDAHL, TERMS, fit_combination, fit_log_line, fit_power_law
 from predictor.regression.smaller_runs import FEW, part, sizes
-from predictor.regression.terms import AMDAHL, TERMS, fit_combination
 
 SPEEDS = (40e9, 50e9, 60e9, 70e9)  # grids of four clusters of Fanfakh's Table (1)
 WORK_FLOPS = 1.6e12

@@ -12,13 +12,21 @@ from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import Cost, Evidence, OutOfRange
 from predictor.registry import predictor
-from predictor.regression.fits import FIT_AMDAHL, FIT_LOG, FIT_LOGLINEAR
-from predictor.regression.flags import extrapolation_flags, time_flags
-from predictor.regression.hcf_growth import HCF_GROWTH, growth_exponent
-from predictor.regression.hcf_nnls import HCF_NNLS, probe_request
-from predictor.regression.lines import LogLine, PowerLaw, fit_log_line, fit_power_law
-from predictor.regression.smaller_runs import FEW, part, sizes, smaller_runs
-from predictor.regression.terms import AMDAHL, TERMS, Combination, fit_combination
+from predictor.regression.fits import (
+    AMDAHL,
+    FIT_AMDAHL,
+    FIT_LOG,
+    FIT_LOGLINEAR,
+    TERMS,
+    Combination,
+    LogLine,
+    PowerLaw,
+    fit_combination,
+    fit_log_line,
+    fit_power_law,
+)
+from predictor.regression.hcf_terms import HCF_GROWTH, HCF_NNLS, growth_exponent, probe_request
+from predictor.regression.smaller_runs import FEW, extrapolation_flags, part, sizes, smaller_runs, time_flags
 
 PROBLEM = problem("cg", "S")
 

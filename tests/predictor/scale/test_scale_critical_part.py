@@ -12,7 +12,7 @@ from predictor.base import Prediction
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
 from predictor.network.value import DirectedPath, Protocol, Timing
-from predictor.scale.critical_part import critical_part
+from predictor.scale.points import critical_part
 
 LATENCY_S, SPEED_FLOPS = 0.5, 1e9
 

@@ -6,9 +6,8 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.workload.figures import Span, figures
-from predictor.workload.logs import read_log
-from predictor.workload.policies import Asked, Policy
-from predictor.workload.schedule import scheduled
+from predictor.workload.file import read_log
+from predictor.workload.schedule import Asked, Policy, scheduled
 
 # Four nodes: the first job takes three of them for 10 s; the second needs all four; the third one node for 5 s.
 JOBS = [Asked("wide", 0, 3, 10), Asked("all", 1, 4, 10), Asked("short", 2, 1, 5)]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from apps.runs.runner import Runner
-from predictor.hierarchical.beta import BETAS
-from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED, cluster_time_s, node_performance
+from predictor.hierarchical.model import BETAS, COUNTED, DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
 from validation.cores.cli import main
 from validation.cores.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points

@@ -337,3 +337,20 @@ def test_a_command_says_why_it_takes_no_trace(words, reason, capsys):
     assert ended.value.code == 2
     said = " ".join(capsys.readouterr().err.split())
     assert f"--recording: {reason}" in said and "Give --program" in said
+
+
+@pytest.mark.parametrize("module", ["validation.resident.client", "platforms.prices.carbon"])
+def test_an_interrupt_during_imports_is_one_word(module):
+    code = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv[:] = ["gridval", "predict", "--help"]
+from gridval.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")

@@ -198,6 +198,17 @@ def test_two_commands_run_at_once(commands, tmp_path):
         assert command.wait(PATIENCE_S) == 130
 
 
+def test_a_command_ends_when_its_caller_and_the_resident_process_were_killed(commands, tmp_path):
+    resident = commands.resident_process()
+    begun = commands.start("wait", str(tmp_path / "waits"))
+    until((tmp_path / "waits").exists)
+    os.kill(resident, signal.SIGKILL)
+    begun.kill()
+    copy = int(begun.stdout.readline())
+    assert copy != begun.pid
+    until(lambda: not is_running(copy))
+
+
 def test_a_command_finishes_after_the_resident_process_was_killed(commands, tmp_path):
     resident = commands.resident_process()
     begun = commands.start("wait", str(tmp_path / "begun"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.plotting.charts import legend_below, new_figure
-from predictor.npt.glitches import K
+from predictor.npt.outliers import K
 from validation.nodes.plots import rows as of
 from validation.nodes.plots.axes import logarithmic, signed_time_axis, size_axis, style
 from validation.nodes.plots.worst import METHODS, WorstChoice, worst_case

@@ -10,9 +10,9 @@ import numpy as np
 from predictor.allocation.configuration import Configuration
 from predictor.npt.curves import Point, Series
 from predictor.npt.fitting import fit_models
-from predictor.npt.glitches import K, glitches
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
+from predictor.npt.outliers import K, glitches
 from predictor.npt.tables import equations
 from validation.comparison.dataframes import rows_of
 from validation.nodes.plots import rows as of

@@ -21,8 +21,8 @@ from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.options import changed
 from predictor.blocks.run_command import COMMAND, BlocksRequest
+from predictor.blocks.series.evaluations import number
 from predictor.blocks.series.points import ApplicationOptions, Point, points_of
-from predictor.blocks.series.table import number
 from validation.workbench.project.application_suites import (
     FAILURE_RATE,
     MOST_RUNS,
