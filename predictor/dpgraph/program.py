@@ -274,7 +274,7 @@ class Sections:
 
     @property
     def _moving(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether each event sends a message, and whether it gets one from another rank's window."""
+        """The events that send a message, and those that get one from another rank's window, as masks."""
         events = self._all.events
         return events["kind"] == Kind.SEND, (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
 

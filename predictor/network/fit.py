@@ -246,7 +246,8 @@ class NetworkFit:
             if abs(left := excess(likely)) <= _EXPLAINED:
                 return
             likely *= max(0.5, 1 - left * unit_s / on_way_s)
-        excess(_root_near(excess, likely, most=1.1 * len(exchanges) * max(self.bound_Bps)))
+        most = 1.1 * len(exchanges) * max(self.bound_Bps)
+        excess(_root(excess, most / 1e6, most))
 
     def _row(self, exchange: Exchange) -> int:
         a, b = exchange.source, exchange.destination
@@ -261,13 +262,10 @@ class NetworkFit:
                 self.capacity_Bps[f"up {host}"] = self.capacity_Bps[f"down {host}"] = bound
             return
         alone_Bps = self.bound_Bps[self.row[c, c]]
-        up, down = ([f"{direction} {host}" for host in hosts] for direction in ("up", "down"))
-        self.capacity_Bps |= dict.fromkeys([*up, *down], alone_Bps)  # two nodes alone cannot show more than this
-        self._fit_capacity(up, self._between("out", c, c))
-        self.capacity_Bps |= dict.fromkeys(down, self.capacity_Bps[up[0]])  # unless measured
-        if "in" in self.survey.loads:
-            self.capacity_Bps |= dict.fromkeys(down, alone_Bps)
-            self._fit_capacity(down, self._between("in", c, c))
+        for direction, load in (("up", "out"), ("down", "in")):
+            links = [f"{direction} {host}" for host in hosts]
+            self.capacity_Bps |= dict.fromkeys(links, alone_Bps)  # two nodes alone cannot show more than this
+            self._fit_capacity(links, self._between(load, c, c))
 
     def _fit_back(self, c: str) -> None:
         """Fit what a flow takes of the opposite direction of its nodes' links, from two opposite messages."""
@@ -287,7 +285,7 @@ class NetworkFit:
             if abs(left := excess(min(likely, 1.0))) <= _EXPLAINED:
                 return
             likely = max(likely / 2, likely + left)
-        excess(_root_near(excess, likely, most=1.0, rising=False))
+        excess(_root(excess, 1e-6, 1.0, rising=False))
 
     def _fit_self(self, c: str) -> None:
         """Decide whether a message of a node to itself uses the node's links.
@@ -295,8 +293,6 @@ class NetworkFit:
         Another message sent by the node at the same moment shows it; without one, the rate of the message alone.
         """
         exchanges, times_s = self._between("self", c, c)
-        if ("self", c) in self.survey.loads:
-            exchanges, times_s = self._all_of(("self", c))
         if not exchanges:
             node_Bps = self.capacity_Bps[f"up {self.where.hosts[c][0]}"]
             self.self_shares[c] = self.bound_Bps[self.row[c]] <= node_Bps * (1 + _UNSHARED)
@@ -438,15 +434,6 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
             factor[row, column] = 1 / (piece.s_per_byte * bound_Bps[row])
     above_bytes = np.array([-1.0, *(survey.above_bytes(gap) + envelope_bytes for gap in gaps)])
     return Timing(above_bytes, latency_s, factor)
-
-
-def _root_near(function: Callable[[float], float], likely: float, *, most: float, rising: bool = True) -> float:
-    """Return the argument at which a rising (or falling) function is zero, sought near a likely one first."""
-    sign = 1.0 if rising else -1.0
-    low, high = likely / 2, min(2 * likely, most)
-    if low >= high or sign * function(low) > 0 or sign * function(high) < 0:
-        low, high = most / 1e6, most
-    return _root(function, low, high, rising=rising)
 
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:

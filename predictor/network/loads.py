@@ -59,6 +59,7 @@ def first_loads(hosts: Hosts) -> dict[LoadName, Load]:
     many = [members for members in several if len(members) > 2]
     experiments: dict[LoadName, Load] = {
         "out": _one_way([(members[0], other) for members in many for other in members[1:3]]),
+        "in": _one_way([(other, members[0]) for members in many for other in members[1:3]]),
         "both": _both_ways([members[:2] for members in several]),
         "ring": _one_way([pair for members in many for pair in _ring(members)]),
         "self": _one_way([(members[0], to) for members in several for to in members[:2]]),
@@ -92,29 +93,11 @@ def first_count(hosts: Hosts) -> int:
     """Return the number of these experiments, which on many clusters are too many to be made."""
     sizes, clusters = [len(members) for members in hosts.values()], len(hosts)
     several, many = (sum(size > least for size in sizes) for least in (1, 2))
-    alone = 2 * (several > 0) + 2 * (many > 0)
+    alone, rounds = 2 * (several > 0) + 3 * (many > 0), tournament(list(hosts))
     if clusters == 1:
         return alone
-    rounds = tournament(list(hosts))
     shared = sum(any(len(hosts[pair[i]]) > 1 for pair in together) for together in rounds for i in (0, 1))
     return alone + 2 * len(rounds) + shared + clusters * (clusters > 2) + several
-
-
-def further_loads(hosts: Hosts) -> dict[LoadName, Load]:
-    """Return the experiments that a deep survey adds on every network.
-
-    They show the other direction of the links of nodes, and what a node alone in its cluster does with a message to
-    itself.
-    """
-    many = [members for members in hosts.values() if len(members) > 2]
-    experiments: dict[LoadName, Load] = {
-        "in": _one_way([(other, members[0]) for members in many for other in members[1:3]])
-    }
-    for c, members in hosts.items():
-        if len(members) == 1 and len(hosts) > 1:
-            elsewhere = next(others[0] for d, others in hosts.items() if d != c)
-            experiments["self", c] = _one_way([(members[0], members[0]), (members[0], elsewhere)])
-    return {name: load for name, load in experiments.items() if load}
 
 
 def loads_between(hosts: Hosts, c: str, d: str) -> dict[LoadName, Load]:

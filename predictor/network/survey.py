@@ -19,40 +19,18 @@ import numpy as np
 from apps.probes.network.measure import Exchange, Experiment, ExperimentsLater, LateReceive, NetworkPlan
 from apps.probes.plan import Measurement, Plan
 from platforms.model.platform import Platform
+from predictor.network import lines, loads
 from predictor.network.crossing import Crossing
-from predictor.network.distances import Distances, distances, first_pairs, further_pairs
+from predictor.network.distances import Distances, distances, rounds_of_pairs
 from predictor.network.layout import HostsByCluster, Pair, layout
-from predictor.network.lines import (
-    LINE_BYTES,
-    ON_LINE,
-    alone_s,
-    in_proportion,
-    line_between,
-    no_lines,
-    scatter,
-    sizes_bytes,
-    sizes_on_lines,
-    through_points,
-)
-from predictor.network.loads import (
-    LARGE_BYTES,
-    NEAR_BYTES,
-    FarName,
-    Load,
-    LoadName,
-    first_count,
-    first_loads,
-    further_loads,
-    loads_between,
-    near_and_far,
-    round_of,
-)
+from predictor.network.lines import LINE_BYTES, alone_s, sizes_bytes
+from predictor.network.loads import FarName, Load, LoadName
 from predictor.network.segments import Piece
 
-_LARGEST_BUFFERED_BYTES = 2**22  # largest size for which it is tested whether a sender waits for its receiver
+_LARGEST_BUFFERED_BYTES = 2**20  # largest size for which it is tested whether a sender waits for its receiver
 _SIZES_PER_GAP = 15  # number of sizes that one plan measures around the end of a line
 _EXACT = 1e-4  # relative: the end of a line need not be known more exactly
-_TIMES_LATE = 3  # delay of a late receiver, in times of a message and its answer
+_TIMES_LATE = 2  # delay of a late receiver, in times of a message and its answer
 # Messages that are to share links inside a cluster have a size between these.
 _LEAST_CROSSING_BYTES, _MOST_CROSSING_BYTES = 200_000, 8_000_000
 _MOST_LOAD_BYTES = 8_000_000
@@ -104,7 +82,7 @@ def _first_count(where: HostsByCluster) -> int:
     (a, b), paths = next(iter(where.series.values())), len(where.classes) + len(where.hosts)
     dense = 1 + len(sizes_bytes()) + (sum(map(_tests_late, sizes_bytes())) if a != b else 0)
     few = (paths - 1) * (2 + len(LINE_BYTES))
-    return dense + few + first_count(where.hosts)
+    return dense + few + loads.first_count(where.hosts)
 
 
 def _tests_late(size: int) -> bool:
@@ -114,18 +92,6 @@ def _tests_late(size: int) -> bool:
 def _ping_pongs(a: str, b: str, sizes: Iterable[int]) -> list[Experiment]:
     """Return ping-pongs of these sizes after one that does not count, because earlier messages may still disturb it."""
     return [(Exchange(a, b, size, size),) for size in (1, *sizes)]
-
-
-def _disjoint(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Return the pairs in sets without a common host: ping-pongs of one byte do not disturb each other."""
-    sets: list[list[Pair]] = []
-    for pair in pairs:
-        home = next((members for members in sets if all(set(pair).isdisjoint(other) for other in members)), None)
-        if home is None:
-            sets.append([pair])
-        else:
-            home.append(pair)
-    return sets
 
 
 class Survey:
@@ -147,7 +113,7 @@ class Survey:
         between: The last size known to lie before each break and the first known to lie after it.  A break's name is
             the index of the first of sizes_bytes() after it.
         envelope_bytes: What each message carries beside its own bytes; 0: not known.
-        distances: By cluster: how far its hosts are from each other, if that was measured.
+        distances: By cluster whose pairs of hosts differ: how far they are from each other.
         crossing: The links that messages inside clusters share, and the experiments that find them.
 
     Raises:
@@ -170,7 +136,6 @@ class Survey:
         self.points: dict[Name, dict[int, float]] = {name: {} for name in self._pairs}
         self.loads: dict[LoadName, Load] = {}
         self.loads_s: dict[LoadName, Sequence[float]] = {}
-        self._latency_s: dict[Pair, float] = {}
         self.envelope_bytes = 0.0
         self.distances: dict[str, Distances] = {}
         self.between: dict[int, tuple[int, int]] = {}
@@ -192,16 +157,13 @@ class Survey:
         """Yield experiments, and take their times, until all is known."""
         reference, *others = self._pairs
         first = [self._dense(reference), *(self._few(name) for name in others)]
-        yield from _carried_out([*first, self._loaded(first_loads(self._where.hosts))])
+        yield from _carried_out([*first, self._loaded(loads.first_loads(self._where.hosts))])
         for _ in range(2):  # lines in proportion and the envelope depend on each other
             for name in others:
                 self.lines[self.row[name]] = self._in_proportion(name)
             self.envelope_bytes = self._find_envelope()
         if self._deep:
             yield from _carried_out([*self._deeper(others), *self._narrowing()])
-            scatters = dict.fromkeys(self._where.hosts, self._scatter)
-            yield from _carried_out([self._pinged(further_pairs(self._where.hosts, self._latency_s, scatters))])
-            self.distances = distances(self._where.hosts, self._latency_s, scatters)
         while parts := [*self._unsettled(), *self._narrowing()]:
             yield from _carried_out(parts)
         if self._deep:
@@ -223,7 +185,7 @@ class Survey:
             pings = tuple(time[0] / 2 for time, made in zip(times, experiments, strict=True) if isinstance(made, tuple))
             delayed = (time for time, made in zip(times, experiments, strict=True) if isinstance(made, LateReceive))
             self.points[name] = dict(zip(sizes_bytes(), pings[1:], strict=True))
-            self.lines[self.row[name]] = list(line_between(a, b, pings[1:]))
+            self.lines[self.row[name]] = list(lines.line_between(a, b, pings[1:]))
             for size, (send_s, receive_s) in zip(sizes_bytes(), delayed, strict=False):
                 self._sort(size, self.points[name][size], send_s, receive_s, 2 * _TIMES_LATE)
             self._find_breaks()
@@ -237,13 +199,13 @@ class Survey:
             points = self.points[name] = dict(zip((1, *LINE_BYTES), _one_way_s(times), strict=True))
             if not points[LINE_BYTES[1]] > points[LINE_BYTES[0]]:
                 problem = f"{LINE_BYTES[1]} bytes do not take longer than {LINE_BYTES[0]}, so that the rate is unknown"
-                raise no_lines(*self._pairs[name], problem)
+                raise lines.no_lines(*self._pairs[name], problem)
 
         return _ping_pongs(*self._pairs[name], (1, *LINE_BYTES)), take
 
     def _in_proportion(self, name: Name) -> list[Piece]:
         """Return the lines of a kind of path, by its latency and rate over those of the reference."""
-        return in_proportion(
+        return lines.in_proportion(
             self.lines[0], self.points[next(iter(self._pairs))], self.points[name], self.envelope_bytes
         )
 
@@ -266,60 +228,65 @@ class Survey:
 
     @property
     def _scatter(self) -> float:
-        return scatter(self.lines[0][0], list(self.points[next(iter(self._pairs))].values()))
+        return lines.scatter(self.lines[0][0], list(self.points[next(iter(self._pairs))].values()))
 
     @property
     def _is_exact(self) -> bool:
         """The reference's times lie on their lines, as in simulation."""
-        return self._scatter <= ON_LINE
+        return self._scatter <= lines.ON_LINE
 
     def _of_pieces(self, name: Name) -> Part:
         """Return ping-pongs of three sizes on each of the reference's lines, which show those of a kind of path."""
         known = self.points[name]
-        sizes = sorted(sizes_on_lines(self.lines[0]) - known.keys())
+        sizes = sorted(lines.sizes_on_lines(self.lines[0]) - known.keys())
 
         def take(times: Times) -> None:
             known.update(zip(sizes, _one_way_s(times), strict=True))
-            self.lines[self.row[name]] = through_points(self.lines[0], known)
+            self.lines[self.row[name]] = lines.through_points(self.lines[0], known)
 
         return _ping_pongs(*self._pairs[name], sizes), take
 
-    def _loaded(self, loads: Mapping[LoadName, Load]) -> Part:
+    def _loaded(self, made: Mapping[LoadName, Load]) -> Part:
         def take(times: Times) -> None:
-            self.loads.update(loads)
-            self.loads_s.update(zip(loads, map(tuple, times), strict=True))
+            self.loads.update(made)
+            self.loads_s.update(zip(made, map(tuple, times), strict=True))
 
-        return list(loads.values()), take
+        return list(made.values()), take
 
-    def _pinged(self, pairs: Sequence[Pair]) -> Part:
-        """Return ping-pongs of one byte of pairs of hosts, those without a common host at once."""
-        together = _disjoint(pairs)
+    def _pinged(self) -> Part:
+        """Return ping-pongs of one byte of all pairs of hosts of each cluster, those without a common host at once."""
+        rounds = rounds_of_pairs(self._where.hosts)
 
         def take(times: Times) -> None:
-            for apart, times_s in zip(together, times, strict=True):
-                self._latency_s.update({pair: time_s / 2 for pair, time_s in zip(apart, times_s, strict=True)})
+            latency_s = {
+                frozenset(pair): time_s / 2
+                for pairs, times_s in zip(rounds, times, strict=True)
+                for pair, time_s in zip(pairs, times_s, strict=True)
+            }
+            known = distances(self._where.hosts, latency_s, self._scatter)
+            self.distances = {c: of_cluster for c, of_cluster in known.items() if of_cluster.few}
 
-        return [tuple(Exchange(a, b, 1, 1) for a, b in apart) for apart in together], take
+        return [tuple(Exchange(a, b, 1, 1) for a, b in pairs) for pairs in rounds], take
 
     def _deeper(self, others: Sequence[Name]) -> list[Part]:
         """Return the experiments of a deep survey whose need the first ones show."""
         parts = [self._of_pieces(name) if self._is_exact else self._dense(name) for name in others]
-        loads = dict(further_loads(self._where.hosts))
-        for (c, d), number in round_of(list(self._where.hosts)).items():
+        more: dict[LoadName, Load] = {}
+        for (c, d), number in loads.round_of(list(self._where.hosts)).items():
             if self._is_slowed(("one way", number), c, d, _SLOWED) or self._is_slowed(
                 ("two ways", number), c, d, _BOTH_SLOWED
             ):
-                loads |= loads_between(self._where.hosts, c, d)
+                more |= loads.loads_between(self._where.hosts, c, d)
         for c, d in permutations(self._where.hosts, 2):
-            if load := near_and_far(self._where.hosts, c, d):
+            if load := loads.near_and_far(self._where.hosts, c, d):
                 near, far = self.lines[self.row[c, c]][-1], self.lines[self.row_between(c, d)][-1]
-                if not self._is_exact or far.start_s - near.start_s > near.s_per_byte * NEAR_BYTES / 2:
-                    loads["near and far", c, d] = tuple(replace(e, size_bytes=LARGE_BYTES) for e in load)
-        loads = {name: self._overlapping(load) for name, load in loads.items()}
+                if not self._is_exact or far.start_s - near.start_s > near.s_per_byte * loads.NEAR_BYTES / 2:
+                    more["near and far", c, d] = tuple(replace(e, size_bytes=loads.LARGE_BYTES) for e in load)
+        more = {name: self._overlapping(load) for name, load in more.items()}
         for name, load in self.loads.items():
             if name[0] in ("outside", "mixed") and (longer := self._overlapping(load)) != load:
-                loads[name] = longer
-        return [*parts, self._loaded(loads), self._pinged(first_pairs(self._where.hosts))]
+                more[name] = longer
+        return [*parts, self._loaded(more), self._pinged()]
 
     def _is_slowed(self, name: LoadName, c: str, d: str, by: float) -> bool:
         """Return whether messages between two clusters took longer than alone in an experiment with other clusters."""
@@ -327,18 +294,18 @@ class Survey:
         flows = [i for i, e in enumerate(load) if {self._cluster[e.source], self._cluster[e.destination]} == ends]
         if len(flows) == len(load):
             return False  # it was measured alone
-        alone = self._exchange_s((load[flows[0]].source, load[flows[0]].destination), LARGE_BYTES)
+        alone = self._exchange_s((load[flows[0]].source, load[flows[0]].destination), loads.LARGE_BYTES)
         return max(self.loads_s[name][i] for i in flows) > by * alone
 
     def _overlapping(self, load: Load) -> Load:
         """Return an experiment under load with messages so large that all flow together for most of their time."""
         ends = {(e.source, e.destination) for e in load}
-        lines = [self.lines[self.row[self._cluster[a]] if a == b else self.row_of(a, b)][-1] for a, b in ends]
-        spread_s = max(line.start_s for line in lines) - min(line.start_s for line in lines)
-        size = min(_OVERLAP * spread_s / min(line.s_per_byte for line in lines), _MOST_LOAD_BYTES)
+        last = [self.lines[self.row[self._cluster[a]] if a == b else self.row_of(a, b)][-1] for a, b in ends]
+        spread_s = max(line.start_s for line in last) - min(line.start_s for line in last)
+        size = min(_OVERLAP * spread_s / min(line.s_per_byte for line in last), _MOST_LOAD_BYTES)
         if not self._is_exact:
             size = _MOST_LOAD_BYTES
-        return tuple(replace(e, size_bytes=int(size)) for e in load) if size > LARGE_BYTES else load
+        return tuple(replace(e, size_bytes=int(size)) for e in load) if size > loads.LARGE_BYTES else load
 
     def _unsettled(self) -> list[Part]:
         """Return the ping-pongs of all sizes where a line is not as on the reference, and those of new distances."""
@@ -346,7 +313,6 @@ class Survey:
         far = {
             (c, c, kind): there.pair_of(kind)
             for c, there in self.distances.items()
-            if there.few
             for kind in range(there.count)
             if kind != there.kind_of(*self._pairs[c, c]) and (c, c, kind) not in self.row
         }
@@ -360,7 +326,7 @@ class Survey:
 
     def _far_loads(self, far: Iterable[FarName]) -> dict[LoadName, Load]:
         """For each further distance, the messages of a host to a near host and to one so far away."""
-        loads: dict[LoadName, Load] = {}
+        made: dict[LoadName, Load] = {}
         for c, _, kind in far:
             there = self.distances[c]
             near = there.kind_of(*self._pairs[c, c])
@@ -368,9 +334,9 @@ class Survey:
                 of_kind = {there.kind_of(a, b): b for b in there.hosts if b != a}
                 if {near, kind} <= of_kind.keys():
                     ends = (of_kind[near], of_kind[kind])
-                    loads[c, c, kind] = tuple(Exchange(a, b, _MOST_LOAD_BYTES, 0) for b in ends)
+                    made[c, c, kind] = tuple(Exchange(a, b, _MOST_LOAD_BYTES, 0) for b in ends)
                     break
-        return loads
+        return made
 
     def _find_breaks(self) -> None:
         """Record the breaks of all lines, each with the row of the smallest latency that shows it."""
@@ -388,8 +354,8 @@ class Survey:
 
     def _crossing_bytes(self, c: str, latencies: float) -> int:
         """Return the size of messages in a cluster that flow for this multiple of its largest latency."""
-        lines = [self.lines[row] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
-        size = max(latencies * line[-1].start_s / line[-1].s_per_byte for line in lines)
+        last = [self.lines[row][-1] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
+        size = max(latencies * line.start_s / line.s_per_byte for line in last)
         return int(min(max(size, _LEAST_CROSSING_BYTES), _MOST_CROSSING_BYTES))
 
     def _exchange_s(self, pair: Pair, size: int) -> float:
@@ -408,7 +374,6 @@ class Survey:
         return {
             (a, b): list(self._pairs.values())[self.row_of(a, b)]
             for of_cluster in self.distances.values()
-            if of_cluster.few
             for a, b in permutations(of_cluster.hosts, 2)
         }
 

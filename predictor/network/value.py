@@ -1,4 +1,4 @@
-"""What messages show of a network: the time of a message by size and path, its links, and what protocols do."""
+"""Parts of a network that messages show: times by size and path, links, and protocols."""
 
 from __future__ import annotations
 

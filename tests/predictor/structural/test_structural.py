@@ -70,7 +70,7 @@ def test_what_is_shared_shows_under_load():
     assert capacity_Bps("one_way", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
     assert capacity_Bps("both_ways", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
     assert capacity_Bps("both_ways", 0, 2) == np.inf
-    assert capacity_Bps("from_host", 0) == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
+    assert ground().paths.capacity_Bps[0] == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
     # Where two opposite messages fill the backbone, their acknowledgements do not show.
     assert ground().paths.back == pytest.approx([0, BACK, 0], rel=0.01)
 
