@@ -17,10 +17,12 @@ from pathlib import Path
 from apps.runs.runner import Runner
 from apps.store import Store
 from platforms.system.named import system_named
-from predictor.blocks.application import (
+from predictor.blocks.application import Application
+from predictor.blocks.description import read_application
+from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import (
     AllReduce,
     AllToAll,
-    Application,
     Barrier,
     Broadcast,
     Compute,
@@ -35,8 +37,6 @@ from predictor.blocks.application import (
     Send,
     Wait,
 )
-from predictor.blocks.description import read_application
-from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare
 

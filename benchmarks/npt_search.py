@@ -15,7 +15,7 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import TIME, energy
 from predictor.allocation.search import branch_and_bound, exhaustive
 from predictor.allocation.space import Space
-from predictor.nodes.noise import perturb
+from predictor.nodes.drivers import perturb
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels

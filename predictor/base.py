@@ -297,6 +297,14 @@ class Predictor(Protocol):
         """Fit the model to the answers to all requests."""
 
 
+class AsksOnce:
+    """The part of a predictor whose first requests are enough."""
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests."""
+        return []
+
+
 @runtime_checkable
 class Resilient(Predictor, Protocol):
     """A predictor that can do without some of its evidence."""

@@ -7,7 +7,7 @@ whose names, order and units have changed (predictor/conformance).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
@@ -15,8 +15,7 @@ from apps.options.runner import RunnerOptions, runner_from_request
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import argument
-from predictor.conformance.judge import FAILS, judge, plan
-from predictor.conformance.report import as_json, text_lines
+from predictor.conformance.judge import FAILS, judge, plan, text_lines
 from predictor.plugins import FORM
 from predictor.registry import ALL, predictors
 
@@ -43,7 +42,7 @@ def _run(request: CheckRequest) -> int:
     with runner_from_request(request) as runner:
         verdicts = [verdict for checked in chosen for verdict in judge(checked, runner)]
     if request.json:
-        print(json.dumps({"verdicts": [as_json(verdict) for verdict in verdicts]}))
+        print(json.dumps({"verdicts": [asdict(verdict) for verdict in verdicts]}))
     else:
         print("\n".join(text_lines(verdicts, wide=request.wide)))
     return FAILED if any(verdict.outcome == FAILS for verdict in verdicts) else 0

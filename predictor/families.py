@@ -1,7 +1,5 @@
 """The families of predictors: each is a method, and its variants differ in how one step of it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

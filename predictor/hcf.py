@@ -17,7 +17,7 @@ from apps.traffic import work_shares
 from platforms.model.placement import Placement, probe_placement
 from platforms.model.platform import Platform
 from predictor.answers.regime import holds_from
-from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 
 # Limit for programs that the validity map does not know.  Below this share of computation in the prediction the paper's
 # accuracy cannot be expected, because its runs are dominated by computation (docs/predictors/hcf.md).
@@ -188,7 +188,7 @@ def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float, regime: fl
 
 
 @dataclass(frozen=True)
-class Hcf:
+class Hcf(AsksOnce):
     """The HCF predictor: one probe per problem and platform."""
 
     name: str
@@ -200,10 +200,6 @@ class Hcf:
         """Return requests for the probe of every problem on every platform."""
         probes = (Target(t.problem.evenly, t.platform, probed_hosts(t.platform)) for t in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the probes are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfModel:
         """Return the model that holds the probes."""

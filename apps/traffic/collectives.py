@@ -1,16 +1,18 @@
 """The messages of which the MPI library makes each collective, and the choice among its algorithms.
 
 The algorithms are those of SMPI's selector ``default`` (SimGrid's manual, "Simulating MPI applications", collectives).
-``steps`` has them for one rank, in lists of operations that begin together and are then all waited for; ``stages`` has
-those of common collectives for all ranks at once, as arrays.
+``stages`` has the messages of common collectives for all ranks, as arrays, and ``rounds`` those of an all-to-all;
+``steps`` has those of any collective for one rank, in lists of operations that begin together and are then waited for.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,7 @@ from apps.recording.events import Op, Reduction
 from platforms.errors import UserError
 
 SELECTOR = "default"  # the value of smpi/coll-selector that this module represents
+_Ranks = TypeVar("_Ranks", int, npt.NDArray[np.int64])
 _COLOR_AND_KEY_BYTES, _GROUP_BYTES, _NUMBER_BYTES = 8, 8, 4  # two ints, a pointer, an int
 
 # The algorithms of an all-to-all that are not "linear", by ranks (below) and bytes of a block (from, below): what
@@ -46,6 +49,27 @@ def all_to_all_algorithm(ranks: int, size_bytes: float) -> str:
     rules = next(rules for below, rules in _ALL_TO_ALL if below > ranks)
     chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
     return chosen[0] if chosen else "linear"
+
+
+def rounds(algorithm: str, rank: _Ranks, ranks: int) -> Iterator[tuple[_Ranks, _Ranks, Sequence[_Ranks | int]]]:
+    """Yield the rounds of an all-to-all; with "linear" all of them begin at once.
+
+    Args:
+        algorithm: As ``all_to_all_algorithm`` returns it.
+        rank: One rank, or an array of ranks.
+        ranks: Number of ranks.
+
+    Yields:
+        The rank to which it sends, the one from which it receives, and how far behind it those are whose blocks it
+        sends.
+    """
+    for k in range((ranks - 1).bit_length() if algorithm == "bruck" else 0):
+        blocks = [distance for distance in range(1, ranks) if distance >> k & 1]
+        yield (rank + (1 << k)) % ranks, (rank - (1 << k)) % ranks, blocks
+    for k in range(1, ranks if algorithm == "pairwise" else 0):
+        yield rank ^ k, rank ^ k, [((rank ^ k) - rank) % ranks]
+    for distance in range(1, ranks if algorithm == "linear" else 0):
+        yield (rank + distance) % ranks, (rank - distance) % ranks, [distance]
 
 
 @dataclass(frozen=True)
@@ -76,6 +100,90 @@ def _receive(partner: int) -> tuple[bool, int, int]:
     return False, partner, 0
 
 
+class Stage(NamedTuple):
+    """Messages of one size that begin together; each rank waits for its own before it goes on."""
+
+    source: npt.NDArray[np.int64]
+    destination: npt.NDArray[np.int64]
+    size_bytes: int
+    at_once: bool = False  # a rank begins several sends
+
+
+def stages(op: Op, ranks: int, root: int, size_bytes: int) -> list[Stage]:
+    """Return the messages of a collective of STAGED.
+
+    Args:
+        op: The operation.
+        ranks: Number of ranks of the communicator.
+        root: The root; -1: the operation has none.
+        size_bytes: As in ``Op``.
+    """
+    return list(STAGED[op](ranks, root, size_bytes)) if ranks > 1 else []
+
+
+def _staged_to_root(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    """All ranks send to the root at once (reduce, gather)."""
+    others = np.flatnonzero(np.arange(ranks) != root)
+    yield Stage(others, np.full(ranks - 1, root), size_bytes)
+
+
+def _staged_broadcast(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    """Binomial tree: a rank that has the vector sends it to the place 2^k further on, largest k first."""
+    reach = 1 << (ranks - 1).bit_length() - 1
+    while reach:
+        senders = np.arange(0, ranks - reach, 2 * reach)
+        yield Stage((senders + root) % ranks, (senders + reach + root) % ranks, size_bytes)
+        reach //= 2
+
+
+def _staged_barrier(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    """Linear barrier: all ranks send to rank 0, then rank 0 sends to all."""
+    yield from _staged_to_root(ranks, 0, 0)
+    others = np.arange(1, ranks)
+    yield Stage(0 * others, others, 0, at_once=True)
+
+
+def _staged_all_reduce(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    yield from _staged_to_root(ranks, 0, size_bytes)
+    yield from _staged_broadcast(ranks, 0, size_bytes)
+
+
+def _staged_create(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
+    yield from _staged_broadcast(ranks, 0, _NUMBER_BYTES)
+
+
+STAGED: Mapping[Op, Callable[[int, int, int], Iterator[Stage]]] = {
+    Op.BARRIER: _staged_barrier,
+    Op.BCAST: _staged_broadcast,
+    Op.REDUCE: _staged_to_root,
+    Op.ALLREDUCE: _staged_all_reduce,
+    Op.GATHER: _staged_to_root,
+    Op.CREATE: _staged_create,
+}
+
+
+@lru_cache(maxsize=64)
+def _by_rank(op: Op, ranks: int, root: int) -> tuple[tuple[tuple[tuple[bool, int, int], ...], ...], ...]:
+    """Return the operations of each rank by stage, with 1 for the size of the collective."""
+    of_ranks: tuple[list[tuple[tuple[bool, int, int], ...]], ...] = tuple([] for _ in range(ranks))
+    for stage in stages(op, ranks, root, 1):
+        operations: defaultdict[int, list[tuple[bool, int, int]]] = defaultdict(list)
+        for source, destination in zip(stage.source.tolist(), stage.destination.tolist(), strict=True):
+            operations[source].append(_send(destination, stage.size_bytes))
+            operations[destination].append(_receive(source))
+        for rank, its in operations.items():
+            of_ranks[rank].append(tuple(its))
+    return tuple(map(tuple, of_ranks))
+
+
+def _staged(op: Op, call: Call) -> Iterator[Step]:
+    for operations in _by_rank(op, call.ranks, call.root)[call.rank]:
+        yield Step(tuple((is_send, partner, size * call.size_bytes) for is_send, partner, size in operations))
+
+
+_to_root, _broadcast, _barrier = (partial(_staged, op) for op in (Op.GATHER, Op.BCAST, Op.BARRIER))
+
+
 def steps(call: Call) -> Iterator[Step]:
     """Yield the steps of one rank's part in a collective; a communicator of one rank has none."""
     if call.ranks > 1:
@@ -84,14 +192,6 @@ def steps(call: Call) -> Iterator[Step]:
 
 def _others(call: Call) -> list[int]:
     return [rank for rank in range(call.ranks) if rank != call.rank]
-
-
-def _to_root(call: Call) -> Iterator[Step]:
-    """All ranks send to the root at once (reduce, gather)."""
-    if call.rank == call.root:
-        yield Step(tuple(_receive(rank) for rank in _others(call)))
-    else:
-        yield Step((_send(call.root, call.size_bytes),))
 
 
 def _reduce(call: Call) -> Iterator[Step]:
@@ -135,30 +235,6 @@ def _from_root(call: Call) -> Iterator[Step]:
         yield Step((_receive(call.root),))
 
 
-def _barrier(call: Call) -> Iterator[Step]:
-    """Linear barrier: all ranks send to rank 0, then rank 0 sends to all."""
-    if call.rank == 0:
-        yield Step(tuple(_receive(rank) for rank in _others(call)))
-        yield Step(tuple(_send(rank, 0) for rank in _others(call)))
-    else:
-        yield Step((_send(0, 0),))
-        yield Step((_receive(0),))
-
-
-def _broadcast(call: Call) -> Iterator[Step]:
-    """Binomial tree: a rank that has the vector sends it to the place 2^k further on, largest k first."""
-    place = (call.rank - call.root) % call.ranks
-    reach = 1
-    while reach < call.ranks and not place & reach:
-        reach *= 2
-    if place:
-        yield Step((_receive((call.rank - reach) % call.ranks),))
-    while reach > 1:
-        reach //= 2
-        if place + reach < call.ranks:
-            yield Step((_send((call.rank + reach) % call.ranks, call.size_bytes),))
-
-
 def _all_reduce(call: Call) -> Iterator[Step]:
     """A reduction to rank 0, then a broadcast.  SMPI uses another algorithm for derived types."""
     if call.reduction is Reduction.DERIVED:
@@ -184,26 +260,20 @@ def _all_to_all(call: Call) -> Iterator[Step]:
 
 def _all_at_once(call: Call) -> Iterator[Step]:
     """Every rank sends to every other one at once."""
-    ahead = [(call.rank + step) % call.ranks for step in range(1, call.ranks)]
+    ahead = [partner for partner, _, _ in rounds("linear", call.rank, call.ranks)]
     yield Step(tuple(map(_receive, ahead)) + tuple(_send(rank, call.size_bytes) for rank in reversed(ahead)))
 
 
-def _bruck(call: Call) -> Iterator[Step]:
-    """In step k every rank sends the blocks whose number has bit k set to the rank 2^k further on."""
-    P, reach = call.ranks, 1
-    while reach < P:
-        blocks = sum(1 for block in range(1, P) if block & reach)
-        yield Step((_send((call.rank + reach) % P, blocks * call.size_bytes), _receive((call.rank - reach) % P)))
-        reach *= 2
+def _in_rounds(algorithm: str, call: Call) -> Iterator[Step]:
+    for partner, source, blocks in rounds(algorithm, call.rank, call.ranks):
+        yield Step((_send(partner, len(blocks) * call.size_bytes), _receive(source)))
 
 
 def _pairwise(call: Call) -> Iterator[Step]:
-    """In step k ranks r and r xor k exchange blocks."""
     if call.ranks & (call.ranks - 1):
         problem = f"SMPI has no algorithm for blocks of {call.size_bytes} bytes among {call.ranks} ranks and would stop"
         raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")
-    for step in range(1, call.ranks):
-        yield Step((_send(call.rank ^ step, call.size_bytes), _receive(call.rank ^ step)))
+    yield from _in_rounds("pairwise", call)
 
 
 def _all_to_all_v(call: Call) -> Iterator[Step]:
@@ -233,10 +303,10 @@ ALGORITHMS: Mapping[str, Callable[[Call], Iterator[Step]]] = {
     "gather-linear": _to_root,
     "barrier-linear": _barrier,
     "alltoall-linear": _all_at_once,
-    "alltoall-bruck": _bruck,
+    "alltoall-bruck": partial(_in_rounds, "bruck"),
     "alltoall-pairwise": _pairwise,
 }
-_ALGORITHMS = {
+_ALGORITHMS: Mapping[Op, Callable[[Call], Iterator[Step]]] = {
     Op.BARRIER: _barrier,
     Op.BCAST: _broadcast,
     Op.REDUCE: _reduce,
@@ -254,63 +324,4 @@ _ALGORITHMS = {
     Op.EXSCAN: _scan,
     Op.SPLIT: _split,
     Op.CREATE: _create,
-}
-
-
-class Stage(NamedTuple):
-    """Messages of one size that begin together; each rank waits for its own before it goes on."""
-
-    source: npt.NDArray[np.int64]
-    destination: npt.NDArray[np.int64]
-    size_bytes: int
-    at_once: bool = False  # a rank begins several sends
-
-
-def stages(op: Op, ranks: int, root: int, size_bytes: int) -> list[Stage]:
-    """Return the messages of a collective of STAGED, which equal those of ``steps`` for each rank.
-
-    Args:
-        op: The operation.
-        ranks: Number of ranks of the communicator.
-        root: The root; -1: the operation has none.
-        size_bytes: As in ``Op``.
-    """
-    return list(STAGED[op](ranks, root, size_bytes)) if ranks > 1 else []
-
-
-def _staged_to_root(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    others = np.flatnonzero(np.arange(ranks) != root)
-    yield Stage(others, np.full(ranks - 1, root), size_bytes)
-
-
-def _staged_broadcast(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    reach = 1 << (ranks - 1).bit_length() - 1
-    while reach:
-        senders = np.arange(0, ranks - reach, 2 * reach)
-        yield Stage((senders + root) % ranks, (senders + reach + root) % ranks, size_bytes)
-        reach //= 2
-
-
-def _staged_barrier(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    yield from _staged_to_root(ranks, 0, 0)
-    others = np.arange(1, ranks)
-    yield Stage(0 * others, others, 0, at_once=True)
-
-
-def _staged_all_reduce(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    yield from _staged_to_root(ranks, 0, size_bytes)
-    yield from _staged_broadcast(ranks, 0, size_bytes)
-
-
-def _staged_create(ranks: int, root: int, size_bytes: int) -> Iterator[Stage]:
-    yield from _staged_broadcast(ranks, 0, _NUMBER_BYTES)
-
-
-STAGED: Mapping[Op, Callable[[int, int, int], Iterator[Stage]]] = {
-    Op.BARRIER: _staged_barrier,
-    Op.BCAST: _staged_broadcast,
-    Op.REDUCE: _staged_to_root,
-    Op.ALLREDUCE: _staged_all_reduce,
-    Op.GATHER: _staged_to_root,
-    Op.CREATE: _staged_create,
 }

@@ -3,8 +3,6 @@
 Those of the four benchmarks of Ichikawa, Takahashi, Kawai are the paper's, with the paper's limits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Ask predictors about targets, and complete what they answer."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One answer in words: the time, how far it may be wrong, its parts, its energy, its cost and its cautions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

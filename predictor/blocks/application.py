@@ -31,48 +31,8 @@ from predictor.blocks.expressions import Expression, processes
 from predictor.blocks.given import Given, check_names, definitions, parsed
 from predictor.blocks.parsing import place_of
 from predictor.blocks.places import label_place
-from predictor.blocks.processes.progression import Progression
-from predictor.blocks.programs import (
-    AllGather,
-    AllReduce,
-    AllToAll,
-    Barrier,
-    Broadcast,
-    Call,
-    Collective,
-    Compute,
-    Gather,
-    If,
-    Inline,
-    Label,
-    NamedSteps,
-    Number,
-    ReadDisk,
-    Receive,
-    ReceiveAny,
-    Reduce,
-    Repeat,
-    RepeatUntil,
-    Reply,
-    Rooted,
-    Scatter,
-    Send,
-    Set,
-    Step,
-    Wait,
-    While,
-    WriteDisk,
-    all_steps,
-    names_set,
-    numbered,
-)
-
-__all__ = [
-    "AllGather", "AllReduce", "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute",
-    "Gather", "If", "Inline", "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "ReceiveAny", "Reduce", "Repeat",
-    "RepeatUntil", "Reply", "Rooted", "Scatter", "Send", "Set", "Step", "Wait", "While", "WriteDisk", "all_steps",
-    "members_of", "names_set", "numbered",
-]  # fmt: skip
+from predictor.blocks.programs import Collective, Label, NamedSteps, Number, names_set
+from predictor.blocks.progression import Progression
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
 

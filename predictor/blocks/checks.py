@@ -1,7 +1,5 @@
 """Checks of the names, labels and calls in programs, before anything in them is evaluated."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from keyword import iskeyword

@@ -8,34 +8,8 @@ from typing import TypeVar
 
 from platforms.errors import UserError, did_you_mean, inside, nearest
 from platforms.files.checked_toml import read_checked
-from predictor.blocks.application import (
-    AllGather,
-    AllReduce,
-    AllToAll,
-    Application,
-    Barrier,
-    Broadcast,
-    Call,
-    Compute,
-    Gather,
-    If,
-    Label,
-    NamedSteps,
-    ReadDisk,
-    Receive,
-    ReceiveAny,
-    Reduce,
-    Repeat,
-    RepeatUntil,
-    Reply,
-    Scatter,
-    Send,
-    Set,
-    Step,
-    Wait,
-    While,
-    WriteDisk,
-)
+from predictor.blocks import programs
+from predictor.blocks.application import Application
 from predictor.blocks.expressions import Expression
 from predictor.blocks.places import inner_place, label_place, list_place, named_steps_place, step_place
 
@@ -53,28 +27,31 @@ _KEYS = {
 _COLLECTIVE = {"among": "among", "split": "split"}
 _ROOTED = {**_COLLECTIVE, "root": "root", "at": "at"}
 _LOOP = {"as": "variable", "at_most": "at_most", "do": "steps"}
-_KINDS: Mapping[str, tuple[Callable[..., Step], Mapping[str, str]]] = {
-    "compute": (Compute, {"compute": "operations", "size": "size", "efficiency": "efficiency"}),
-    "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered", "request": "request"}),
-    "receive_from": (Receive, {"receive_from": "sender", "at": "at", "request": "request"}),
-    "receive_from_any": (ReceiveAny, {"receive_from_any": "sender"}),
-    "reply": (Reply, {"reply": "bytes", "buffered": "buffered"}),
-    "wait": (Wait, {"wait": "requests"}),
-    "broadcast": (Broadcast, {"broadcast": "bytes", **_ROOTED}),
-    "scatter": (Scatter, {"scatter": "bytes", **_ROOTED}),
-    "gather": (Gather, {"gather": "bytes", **_ROOTED}),
-    "alltoall": (AllToAll, {"alltoall": "bytes", **_COLLECTIVE}),
-    "reduce": (Reduce, {"reduce": "bytes", **_ROOTED}),
-    "allreduce": (AllReduce, {"allreduce": "bytes", **_COLLECTIVE}),
-    "allgather": (AllGather, {"allgather": "bytes", **_COLLECTIVE}),
-    "barrier": (Barrier, {"barrier": "among", "split": "split"}),
-    "read_disk": (ReadDisk, {"read_disk": "bytes"}),
-    "write_disk": (WriteDisk, {"write_disk": "bytes"}),
-    "repeat": (Repeat, {"repeat": "times", "as": "variable", "do": "steps"}),
-    "while": (While, {"while": "condition", **_LOOP}),
-    "repeat_until": (RepeatUntil, {"repeat_until": "condition", **_LOOP}),
-    "set": (Set.of, {"set": "text"}),
-    "if": (If, {"if": "condition", "then": "steps", "else": "otherwise"}),
+_KINDS: Mapping[str, tuple[Callable[..., programs.Step], Mapping[str, str]]] = {
+    "compute": (programs.Compute, {"compute": "operations", "size": "size", "efficiency": "efficiency"}),
+    "send_to": (
+        programs.Send,
+        {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered", "request": "request"},
+    ),
+    "receive_from": (programs.Receive, {"receive_from": "sender", "at": "at", "request": "request"}),
+    "receive_from_any": (programs.ReceiveAny, {"receive_from_any": "sender"}),
+    "reply": (programs.Reply, {"reply": "bytes", "buffered": "buffered"}),
+    "wait": (programs.Wait, {"wait": "requests"}),
+    "broadcast": (programs.Broadcast, {"broadcast": "bytes", **_ROOTED}),
+    "scatter": (programs.Scatter, {"scatter": "bytes", **_ROOTED}),
+    "gather": (programs.Gather, {"gather": "bytes", **_ROOTED}),
+    "alltoall": (programs.AllToAll, {"alltoall": "bytes", **_COLLECTIVE}),
+    "reduce": (programs.Reduce, {"reduce": "bytes", **_ROOTED}),
+    "allreduce": (programs.AllReduce, {"allreduce": "bytes", **_COLLECTIVE}),
+    "allgather": (programs.AllGather, {"allgather": "bytes", **_COLLECTIVE}),
+    "barrier": (programs.Barrier, {"barrier": "among", "split": "split"}),
+    "read_disk": (programs.ReadDisk, {"read_disk": "bytes"}),
+    "write_disk": (programs.WriteDisk, {"write_disk": "bytes"}),
+    "repeat": (programs.Repeat, {"repeat": "times", "as": "variable", "do": "steps"}),
+    "while": (programs.While, {"while": "condition", **_LOOP}),
+    "repeat_until": (programs.RepeatUntil, {"repeat_until": "condition", **_LOOP}),
+    "set": (programs.Set.of, {"set": "text"}),
+    "if": (programs.If, {"if": "condition", "then": "steps", "else": "otherwise"}),
 }
 _CALL = "call"  # the key of a call; its other keys are parameters
 _NEEDED = {"send_to": ("bytes",), "repeat": ("do",), "while": ("do",), "repeat_until": ("do",), "if": ("then",)}
@@ -138,7 +115,7 @@ def _table(value: object, kind: str, name: str, needed: Sequence[str], where: st
     return value
 
 
-def _label(name: str, value: object, where: str) -> Label:
+def _label(name: str, value: object, where: str) -> programs.Label:
     has_grid = isinstance(value, dict) and "grid" in value
     table = _table(value, "labels", name, ("program",) if has_grid else ("count", "program"), where)
     grid, in_grid = table.get("grid", []), inside(where, ", grid", "grid")
@@ -158,7 +135,7 @@ def _label(name: str, value: object, where: str) -> Label:
         efficiency = _efficiency("efficiency", efficiency, where)
     return _placed(
         inside(where, ", count", "count"),
-        Label,
+        programs.Label,
         name,
         count,
         _steps(table["program"], inside(where, ", step ", "program")),
@@ -183,24 +160,24 @@ def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:
     return tuple(values)
 
 
-def _named_steps(name: str, value: object, where: str) -> NamedSteps:
+def _named_steps(name: str, value: object, where: str) -> programs.NamedSteps:
     table = _table(value, "steps", name, ("do",), where)
     parameters = table.get("parameters", [])
     if not isinstance(parameters, list) or not all(isinstance(parameter, str) for parameter in parameters):
         raise UserError(where, f"parameters = {parameters!r} is not a list of names", 'Write for example ["partner"]')
     if _CALL in parameters:
         raise UserError(where, f"{_CALL!r} cannot be a parameter", "Rename it")
-    return NamedSteps(name, tuple(parameters), _steps(table["do"], inside(where, ", step ", "do")))
+    return programs.NamedSteps(name, tuple(parameters), _steps(table["do"], inside(where, ", step ", "do")))
 
 
-def _steps(value: object, where: str) -> tuple[Step, ...]:
+def _steps(value: object, where: str) -> tuple[programs.Step, ...]:
     """Return a list's steps; ``where`` is the text before a step's number in error messages."""
     if not isinstance(value, list):
         raise UserError(list_place(where), "not a list of steps", 'Write for example [{ compute = "n" }]')
     return tuple(_step(entry, step_place(where, number)) for number, entry in enumerate(value, 1))
 
 
-def _step(value: object, where: str) -> Step:
+def _step(value: object, where: str) -> programs.Step:
     if not isinstance(value, dict):
         raise UserError(where, f"{value!r} is not a step", 'Write for example { compute = "n" }')
     if _CALL in value:
@@ -224,13 +201,13 @@ def _step(value: object, where: str) -> Step:
     return _placed(where, made, **given)
 
 
-def _call(value: dict[str, object], where: str) -> Call:
+def _call(value: dict[str, object], where: str) -> programs.Call:
     name = value[_CALL]
     if not isinstance(name, str):
         raise UserError(where, f"{_CALL} = {name!r} is not a name", "Give a string")
     given = {key: _number(key, entry, where) for key, entry in value.items() if key != _CALL}
     arguments = {key: _placed(inside(where, f", {key}", key), Expression.of, entry) for key, entry in given.items()}
-    return Call(name, arguments)
+    return programs.Call(name, arguments)
 
 
 def _field(name: str, key: str, value: object, where: str) -> object:

@@ -15,7 +15,6 @@ from platforms.errors import UserError
 from predictor.blocks.expressions import Expression, grid_functions
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
-from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     Call,
     Compute,
@@ -32,6 +31,7 @@ from predictor.blocks.programs import (
     While,
     numbered,
 )
+from predictor.blocks.progression import Progression
 
 MOST_STEPS = 100_000  # of a label's program
 MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each
@@ -207,7 +207,7 @@ class _Program:
         condition = self._expression(Expression.of(step.condition), inner)
         at_most = None if step.at_most is None else self._expression(Expression.of(step.at_most), names)
         steps = self.steps(step, step.steps, inner, where)
-        if step.until or at_most is None or variable is None or self._changes(condition):
+        if step.until or at_most is None or self._changes(condition):
             return replace(step, condition=condition, at_most=at_most, steps=steps, variable=variable)
         return Repeat(_turns(condition, variable, at_most), steps, variable)
 
@@ -259,11 +259,13 @@ def most_turns(most: Value, where: str) -> int:
     return int(most)
 
 
-def _turns(condition: Expression, variable: str, at_most: Expression) -> Expression:
-    """Return the number of turns before the first one for which the condition does not hold."""
+def _turns(condition: Expression, variable: str | None, at_most: Expression) -> Expression:
+    """Return the number of turns before the first one for which the condition does not hold; no step changes it."""
 
     def evaluate(scope: Mapping[str, Any]) -> Value:
         most = most_turns(at_most.value(scope, "at_most"), "at_most")
+        if variable is None or variable not in condition.names:
+            return most if most and condition.value(scope, "turn 0") else 0
         for turn in range(most):
             if not condition.value({**scope, variable: turn}, f"turn {turn}"):
                 return turn

@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from platforms.errors import UserError, inside, nearest
 from predictor.blocks.parsing import BUILT_IN, NOBODY, PLACES, Evaluate, Value, compiled, place_name
-from predictor.blocks.processes.progression import Progression, Remainder
+from predictor.blocks.progression import Progression, Remainder
 
 # Key of a scope, for a dictionary in which all expressions of one process keep the values of its variables, lists and
 # functions, so that each is evaluated once.  A scope with another process needs another dictionary.

@@ -1,7 +1,5 @@
 """Variables, lists and functions that a description gives, as definitions of names in expressions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,16 +9,7 @@ from typing import Any
 from platforms.errors import UserError, inside
 from predictor.blocks.checks import check_name
 from predictor.blocks.expressions import Expression, is_shared
-from predictor.blocks.parsing import (
-    BUILT_IN,
-    Value,
-    bound_scope,
-    item_name,
-    length_name,
-    place_name,
-    shown,
-    single,
-)
+from predictor.blocks.parsing import BUILT_IN, Value, bound_scope, item_name, length_name, place_name, shown, single
 from predictor.blocks.places import definition_place
 
 Given = Expression | str | float | Sequence[Expression | str | float]  # value of a variable or list

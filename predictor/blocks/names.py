@@ -1,9 +1,20 @@
-"""Names of blocks, of power laws, of evaluators, and of the models that use a system's own data."""
+"""Names of blocks, of power laws, of evaluators, of models that use a system's own data; errors of evaluations."""
 
-from __future__ import annotations
+from platforms.errors import UserError, nearest
+from predictor.base import OutOfRange
 
-from platforms.errors import nearest
-from predictor.blocks.errors import SettingError
+
+class SettingError(UserError):
+    """An option, a model or a calibration that is wrong; an application may run all the same."""
+
+
+class OutOfModel(SettingError, OutOfRange):
+    """A block that a model does not know."""
+
+
+class NoGraph(SettingError):
+    """An application that is too large for the graph of its messages, which was asked for."""
+
 
 COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
 COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in

@@ -8,8 +8,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING
 
 from platforms.command.request import Request, argument, option
-from predictor.blocks.errors import SettingError
-from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
+from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID, SettingError
 
 if TYPE_CHECKING:
     from predictor.blocks.application import Application

@@ -10,8 +10,6 @@ simulation.  So a description says by its keys which values differ: ``normal(ind
 each turn k.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import math
@@ -22,7 +20,7 @@ from statistics import NormalDist
 from typing import Any, cast
 
 from platforms.errors import UserError
-from predictor.blocks.processes.progression import Progression, Remainder
+from predictor.blocks.progression import Progression, Remainder
 
 _BITS = 53  # of a float's mantissa
 _STANDARD = NormalDist()

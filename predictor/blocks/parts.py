@@ -1,7 +1,5 @@
 """Parts of the processes' times: computing, sending, waiting and disks, by label and step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

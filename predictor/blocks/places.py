@@ -1,7 +1,5 @@
 """Places of the elements of a description, for error messages: their texts, and the keys that lead there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from platforms.errors import Place, inside

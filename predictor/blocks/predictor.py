@@ -30,8 +30,8 @@ from apps.spec.target import Target
 from apps.traffic.layout import Layout, NoLayout
 from platforms.model.placement import probe_placement
 from platforms.model.platform import Platform
-from predictor.base import Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step, While
+from predictor.base import AsksOnce, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.blocks.application import Application
 from predictor.blocks.calibration.calibrate import Calibration, calibrate
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.experiments import Experiments, Sample, experiments
@@ -40,6 +40,7 @@ from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.target_machine import TargetMachine
 from predictor.blocks.names import COLLECTIVES, MADE_OF
+from predictor.blocks.programs import Collective, If, Repeat, Send, Step, While
 from predictor.evidence.targets import in_range
 
 _FILE, _MODULE = "blocks.toml", "blocks"
@@ -284,7 +285,7 @@ def _flags(calibration: Calibration, machine: TargetMachine, description: Descri
 
 
 @dataclass(frozen=True)
-class BlocksPredictor:
+class BlocksPredictor(AsksOnce):
     """Predictor with one calibration for each platform, and one probe for each problem on it."""
 
     name: str
@@ -299,10 +300,6 @@ class BlocksPredictor:
             platforms.setdefault(target.platform.content_hash, target)
         measured = [EvidenceRequest("blocks", t, plan=_experiments(t.platform).plan) for t in platforms.values()]
         return [EvidenceRequest("run", probe) for probe in probes] + measured
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no further requests."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> BlocksModel:
         """Return the model of the calibrations and probes in the evidence."""

@@ -19,13 +19,8 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.blocks.errors import NoGraph
-from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
-from predictor.blocks.options import (
-    machine_from_request,
-    say_cautions,
-    setting_from_request,
-)
+from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES, NoGraph
+from predictor.blocks.options import machine_from_request, say_cautions, setting_from_request
 from predictor.blocks.parts import KINDS, StepTime, total
 from predictor.blocks.series.command import SeriesOptions, check_series, run_series
 from predictor.blocks.series.points import VARY

@@ -17,17 +17,16 @@ from platforms.system.scheduler import Schedule, schedule
 from predictor.blocks.application import Application
 from predictor.blocks.calibration.calibrate import read_calibration
 from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
-from predictor.blocks.errors import SettingError
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.hardware_machine import HardwareMachine, SimGridMachine
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.measured.fitted import read_measured
 from predictor.blocks.model import BlockModel
-from predictor.blocks.names import HARDWARE, P_COUNTS, POWER_LAWS, SIMGRID
+from predictor.blocks.names import HARDWARE, P_COUNTS, POWER_LAWS, SIMGRID, SettingError
 from predictor.blocks.places import label_place
-from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import Compute, Label, all_steps
+from predictor.blocks.progression import Progression
 from predictor.blocks.published.formulas import TableModel, published
 from predictor.blocks.published.parameters import CLUSTERS
 

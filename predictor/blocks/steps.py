@@ -6,15 +6,15 @@ A number is constant if it depends on neither the process nor the turn of a loop
 checked if it is certain that they are done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from platforms.errors import UserError, inside
-from predictor.blocks.application import (
-    Application,
+from predictor.blocks.application import Application
+from predictor.blocks.expressions import Expression
+from predictor.blocks.places import program_place
+from predictor.blocks.programs import (
     Collective,
     Compute,
     If,
@@ -35,8 +35,6 @@ from predictor.blocks.application import (
     names_set,
     numbered,
 )
-from predictor.blocks.expressions import Expression
-from predictor.blocks.places import program_place
 
 _Who = TypeVar("_Who")
 _Done = TypeVar("_Done")

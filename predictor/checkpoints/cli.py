@@ -12,11 +12,7 @@ from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
-from predictor.blocks.options import (
-    machine_from_request,
-    say_cautions,
-    setting_from_request,
-)
+from predictor.blocks.options import machine_from_request, say_cautions, setting_from_request
 from predictor.blocks.series.command import EvaluationPool
 from predictor.blocks.series.points import ApplicationOptions, Point, points_of, where_text
 from predictor.failures.names import INTERVALS

@@ -1,7 +1,5 @@
 """Output of expected times and energies of placed applications, as text and as JSON."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -15,12 +15,7 @@ from apps.spec.target import Target
 from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
-from platforms.options import (
-    PlacementOptions,
-    PlatformOptions,
-    grid_from_request,
-    placement_from_request,
-)
+from platforms.options import PlacementOptions, PlatformOptions, grid_from_request, placement_from_request
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.base import Evidence

@@ -1,7 +1,5 @@
 """The checks: what each means, how it is judged, and the function that judges it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +8,18 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from predictor.answers.answers import fit
 from predictor.base import ModelOfMany, OutOfRange, Prediction
-from predictor.conformance.cases import SETTINGS, odd_targets, permuted, renamed, scaled
-from predictor.conformance.subject import Subject, ask, comparable, described, run_key
+from predictor.conformance.subject import (
+    SETTINGS,
+    Subject,
+    ask,
+    comparable,
+    described,
+    odd_targets,
+    permuted,
+    renamed,
+    run_key,
+    scaled,
+)
 from predictor.evidence.broker import Broker
 
 SAME = 1e-9  # relative difference of answers up to which they are the same where sums change their order

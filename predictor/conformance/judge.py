@@ -1,4 +1,4 @@
-"""Judge a predictor by all checks, with the excuses that it has, and count the simulations of them."""
+"""Judge a predictor by all checks, with the excuses that it has; verdicts as text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ from apps.runs.plan import Plan
 from apps.runs.runner import Runner
 from apps.spec.target import Target
 from platforms.errors import UserError
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.table import table_lines
 from predictor.base import Predictor
-from predictor.conformance.cases import CASES, SETTINGS, odd_targets, permuted, renamed, scaled
 from predictor.conformance.checks import CHECKS, FACTOR, Check, Finding
-from predictor.conformance.subject import Subject, described, subject
+from predictor.conformance.subject import (
+    CASES,
+    SETTINGS,
+    Subject,
+    described,
+    odd_targets,
+    permuted,
+    renamed,
+    scaled,
+    subject,
+)
 from predictor.evidence.broker import RefusedEvidence
 from predictor.evidence.plan import planned
 
@@ -154,3 +165,69 @@ def _asks(predictor: Predictor, target: Target) -> bool:
     except UserError:
         return False
     return True
+
+
+_COLUMNS = (ANSWERS, *(check.name for check in CHECKS))
+_FINDINGS_SHOWN = 3  # of each failed check, in the text
+
+
+def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:
+    """Return a table with a row for each predictor, the excuses by number, and what the failed checks found.
+
+    Args:
+        verdicts: The verdicts.
+        wide: The table has a column for each check, instead of the names of those that do not pass.
+    """
+    excuses = {(verdict.check, verdict.reason): None for verdict in verdicts if verdict.outcome == EXCUSED}
+    number = {excuse: i for i, excuse in enumerate(excuses, 1)}
+    lines = _matrix(verdicts, number) if wide else _counts(verdicts, number)
+    lines += [""] * bool(excuses)
+    for (check, reason), i in number.items():
+        lines += prose_lines(f"({i}) {check}: {reason}", indent="    ", first="")
+    for verdict in verdicts:
+        if verdict.outcome == FAILS:
+            shown, more = verdict.findings[:_FINDINGS_SHOWN], len(verdict.findings) - _FINDINGS_SHOWN
+            said = [
+                f"{verdict.predictor} fails {verdict.check}: {_meaning(verdict.check)}",
+                *(f"    {it}" for it in shown),
+            ]
+            lines += ["", *folded_lines(said)]
+            lines += [f"    and {more} more"] * (more > 0)
+    return lines
+
+
+def _counts(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
+    """Return a table with the number of passed checks, and the names of the others."""
+    rows: list[tuple[str, ...]] = [("predictor", "passes", "excused", "fails")]
+    for name in dict.fromkeys(verdict.predictor for verdict in verdicts):
+        of_predictor = [verdict for verdict in verdicts if verdict.predictor == name]
+        passes = sum(verdict.outcome == PASSES for verdict in of_predictor)
+        excused = ", ".join(
+            f"{verdict.check} {_cell(verdict, number)}" for verdict in of_predictor if verdict.outcome == EXCUSED
+        )
+        fails = ", ".join(verdict.check for verdict in of_predictor if verdict.outcome == FAILS)
+        rows.append((name, f"{passes} of {len(of_predictor)}", excused, fails))
+    return table_lines(rows, left={0, 2, 3})
+
+
+def _matrix(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
+    """Return a table with a column for each check."""
+    cells = {(verdict.predictor, verdict.check): _cell(verdict, number) for verdict in verdicts}
+    rows = [
+        (name, *(cells.get((name, column), "-") for column in _COLUMNS))
+        for name in dict.fromkeys(verdict.predictor for verdict in verdicts)
+    ]
+    return table_lines([("predictor", *_COLUMNS), *rows], left={0}, wide=True)
+
+
+def _cell(verdict: Verdict, number: dict[tuple[str, str], int]) -> str:
+    if verdict.outcome == EXCUSED:
+        return f"({number[verdict.check, verdict.reason]})"
+    return {PASSES: "ok", FAILS: "FAILS", UNJUDGED: "-"}[verdict.outcome]
+
+
+def _meaning(name: str) -> str:
+    if name == ANSWERS:
+        return "it has to answer the targets of a case"
+    (meaning,) = (check.meaning for check in CHECKS if check.name == name)
+    return meaning

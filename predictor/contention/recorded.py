@@ -5,8 +5,6 @@ all computations of the graph must be stretched to take the measured time on the
 stretched as in the runs with as many busy cores per node (predictor/contention/core_times.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,7 +15,7 @@ from apps.programs.problem import Problem
 from apps.recording.events import Elapse
 from apps.spec.target import Target
 from platforms.read.routes import routes_between
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTimes, Observed
 from predictor.contention.predictor import NAME, core_time, prediction, ranks_beside, relative_times
 from predictor.contention.structure import stretched
@@ -52,7 +50,7 @@ class RecordedModel:
 
 
 @dataclass(frozen=True)
-class RecordedContention:
+class RecordedContention(AsksOnce):
     """The predictor, which asks for the measured runs that are not to be predicted, and for recordings."""
 
     runs: tuple[Target, ...]
@@ -66,10 +64,6 @@ class RecordedContention:
             *(EvidenceRequest("run", run) for run in runs),
             *(EvidenceRequest("recording", of, iterations=iterations_to_record(of)) for of in recorded.values()),
         ]
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the first ones are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> RecordedModel:
         """Return the model: the factor of each measured run, by bisection on its graph."""

@@ -1,7 +1,5 @@
 """The bill of a prediction: its cost by the predicted time, and its emissions by the predicted energy of each host."""
 
-from __future__ import annotations
-
 from apps.spec.target import Target
 from platforms.prices.bill import Bill, bill
 from platforms.prices.options import CostQuestion

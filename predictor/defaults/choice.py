@@ -8,8 +8,6 @@ is the most accurate there, and its evidence is a recording of a few iterations 
 figures).  On a real machine the network has to be measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -35,9 +35,12 @@ from predictor.dpgraph.instructions import (
 )
 from predictor.native.layout import Layout
 from predictor.native.library import Library
+from predictor.network import NATIVE
 
 _BUNDLES = "predictor.bundles:NATIVE"  # of an add-on
-LIBRARY = Library("graph", Path(__file__).with_name("native"), provided(_BUNDLES) if is_there(_BUNDLES) else None)
+LIBRARY = Library(
+    "graph", Path(__file__).with_name("native"), (NATIVE, provided(_BUNDLES)) if is_there(_BUNDLES) else (NATIVE,)
+)
 
 # Events at most this far apart, s, are simultaneous: SimGrid's own precision (option precision/timing).  If many
 # messages of equal size end together, one solution then serves all.

@@ -1,7 +1,5 @@
 """The sentence on evidence that took long on this computer, beside the simulations of the same runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The runs, recordings and experiments that predictors and their comparison with the truth need."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 

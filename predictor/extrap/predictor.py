@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.spec.target import Target
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.extrap import process
 from predictor.regression.smaller_runs import extrapolation_flags, smaller_runs, time_flags
@@ -75,7 +75,7 @@ def _version_flags(version: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class ExtrapPredictor:
+class ExtrapPredictor(AsksOnce):
     """Extra-P as a predictor, with the choice of its input and options."""
 
     name: str
@@ -87,10 +87,6 @@ class ExtrapPredictor:
         if process.python() is None:
             return []
         return requests_in_range(self.runs, targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> ExtrapModel:
         """Return a model that holds the runs."""

@@ -30,7 +30,7 @@ from predictor.options import problems_from_request
 from predictor.registry import help_text
 
 if TYPE_CHECKING:
-    from predictor.failures.outlook import Failures
+    from predictor.failures.expected import Failures
     from predictor.failures.run_times import FailureQuestion, RunTimes
 
 MOST_NUMBERS = 5_000_000  # largest length of the list of numbers of nodes
@@ -117,7 +117,7 @@ def failures_from_request(request: FailuresRequest) -> Failures:
         UserError: The rate is not given exactly once, or a value is out of its range.
     """
     # Imported here because they are slow to import.
-    from predictor.failures.outlook import Failures
+    from predictor.failures.expected import Failures
     from predictor.failures.report import HOUR_S, YEAR_S
 
     given = [name for name in _RATES if getattr(request, name) is not None]
@@ -285,7 +285,7 @@ def _say_plan(request: FailuresRequest) -> int:
 def answer(request: FailuresRequest) -> Reply | int:
     """Return the expected times; with --dry-run say what their evidence takes, and return the exit status."""
     # Imported here because they are slow to import.
-    from predictor.failures.outlook import outlook
+    from predictor.failures.expected import outlook
     from predictor.failures.report import as_json, as_text
 
     if request.rows < 2:

@@ -8,7 +8,7 @@ import numpy as np
 
 from platforms.plotting.charts import finish, new_figure
 from platforms.plotting.styles import style_of
-from predictor.failures.outlook import NO_FAILURES, Outlook
+from predictor.failures.expected import NO_FAILURES, Outlook
 from predictor.failures.report import said
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Output of expected times on failing nodes, as text and as JSON."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
-from predictor.failures.outlook import NO_FAILURES, Failures, Outlook
+from predictor.failures.expected import NO_FAILURES, Failures, Outlook
 from predictor.failures.run_times import RunTimes
 
 YEAR_S = 365.25 * 86400.0

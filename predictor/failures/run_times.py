@@ -18,7 +18,7 @@ from platforms.files.commented_csv import checked_rows
 from platforms.model.placement import block
 from predictor.answers.answers import predict
 from predictor.evidence.broker import Broker, RefusedEvidence
-from predictor.failures.outlook import LONGEST_S, SHORTEST_S
+from predictor.failures.expected import LONGEST_S, SHORTEST_S
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem

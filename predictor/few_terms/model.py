@@ -6,8 +6,6 @@ unit of work, may change with the nodes as a random walk over their doublings.  
 shape, so that all are kept with the probabilities that Bayes' rule gives them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Effects of SimGrid's options on predictions: an option that a predictor does not follow is said, or refused."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

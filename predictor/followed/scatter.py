@@ -13,8 +13,6 @@ sent is still under way: the run takes less time than simulated (docs/validation
 neither.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

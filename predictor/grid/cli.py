@@ -35,9 +35,8 @@ from predictor.base import OutOfRange
 from predictor.evidence.plan import planned
 from predictor.grid.output import as_json, scenario_text, text
 from predictor.grid.request import DesignQuestion, read_request
-from predictor.grid.search import Search
+from predictor.grid.search import PredictorTimes, Search, Times, candidate_targets
 from predictor.grid.space import affordable
-from predictor.grid.times import PredictorTimes, Times, candidate_targets
 from predictor.options import problems_in_place
 from predictor.registry import PREDICTORS, help_text, predictor
 

@@ -40,8 +40,8 @@ from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import Sections
 from predictor.evidence.broker import Broker
 from predictor.grid.request import DesignQuestion, NetworkKind, Program
+from predictor.grid.search import GridTimes, NoAnswer, Report
 from predictor.grid.space import Candidate
-from predictor.grid.times import GridTimes, NoAnswer, Report
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner

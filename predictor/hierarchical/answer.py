@@ -18,7 +18,7 @@ from predictor.hierarchical.allocation import (
     wall_time_s,
 )
 from predictor.hierarchical.applications import Application, application, applications
-from predictor.hierarchical.counts.planned import Plan
+from predictor.hierarchical.counts.declared import Plan
 from predictor.hierarchical.kernels import BETA, exchanging, exchanging_names
 from predictor.hierarchical.model import COUNTED, DERIVED, Beta, check_variant
 from predictor.hierarchical.multicore_cluster import MulticoreCluster

@@ -4,8 +4,6 @@ Efficiencies are quotients of polynomials.  With x = (#op / #b) / a* and 1 / r =
 s(z) = z / (1 + z) is x / (x + q + F / (v r)), where F = q p / beta(q, p) by the lines above eq. (4).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The memory bandwidth that --memory gives: a number, that of a calibrated platform, or that measured on a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from apps.options.runner import PoolOptions, store_from_request

@@ -1,7 +1,5 @@
 """Output of an answer as text and as JSON, and measured speed-ups beside the model's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean

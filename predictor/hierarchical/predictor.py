@@ -24,7 +24,7 @@ from apps.results.record import RunRecord
 from apps.spec.target import Target
 from apps.traffic import check, declares, traffic
 from apps.traffic.path import Path
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.evidence.targets import requests_in_range
 from predictor.graph.left_out import left_out
@@ -343,7 +343,7 @@ def _flags(target: Target, of: Shape, name: str, *, inside: bool) -> tuple[str, 
 
 
 @dataclass(frozen=True)
-class HierarchicalPredictor:
+class HierarchicalPredictor(AsksOnce):
     """The hierarchical model as a predictor, with counts or with the paper's table."""
 
     name: str
@@ -351,10 +351,6 @@ class HierarchicalPredictor:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the probes, messages and recordings of all targets in range."""
         return requests_in_range(lambda target: _requests(target, self.name), targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the first ones are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HierarchicalModel:
         """Return a model that holds the evidence."""

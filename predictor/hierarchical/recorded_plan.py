@@ -29,7 +29,7 @@ from predictor.base import EvidenceRequest
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import Sections
 from predictor.evidence.broker import Broker
-from predictor.hierarchical.counts.planned import of_whole, speeds
+from predictor.hierarchical.counts.declared import of_whole, speeds
 from predictor.hierarchical.counts.recorded import link_bytes, recorded_path
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface

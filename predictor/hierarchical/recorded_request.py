@@ -12,7 +12,7 @@ from apps.programs.kernel import kernel_names
 from apps.spec.settings import Settings
 from platforms.command.request import fields_of, given, option
 from platforms.errors import UserError
-from predictor.series.counts import counts
+from predictor.series.grid import counts
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem

@@ -3,7 +3,7 @@
 Two steps make the interval of ln(true / predicted):
 
 1. The errors of the predictor's cases are weighted by likeness: exp(-d^2 / (2 h^2)), where d is the distance between
-   the features (features.py) and h the smallest width that leaves cases worth ``ENOUGH``.  The weighted quantiles give
+   the features (cases.py) and h the smallest width that leaves cases worth ``ENOUGH``.  The weighted quantiles give
    a median and a spread to either side of it (localised: L. Guan, "Localized conformal prediction", Biometrika 110,
    2023).
 2. The spread is stretched by the factor that would have covered the wanted share of the cases themselves, each with all
@@ -21,8 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from predictor.intervals.cases import CalibrationCase
-from predictor.intervals.features import Features
+from predictor.intervals.cases import CalibrationCase, Features
 
 LEVEL = 0.9
 ENOUGH = 8.0  # effective number of cases that the weights must leave

@@ -12,8 +12,18 @@ from apps.recording.events import Kind, Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
-from predictor.intervals.cases import CalibrationCase, known_cases
-from predictor.intervals.features import CORES, FILE, GRID, MEASURED, UNLIKE, Features, features_of, is_measured
+from predictor.intervals.cases import (
+    CORES,
+    FILE,
+    GRID,
+    MEASURED,
+    UNLIKE,
+    CalibrationCase,
+    Features,
+    features_of,
+    is_measured,
+    known_cases,
+)
 
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration

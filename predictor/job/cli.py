@@ -25,7 +25,7 @@ from predictor.job.plan import Plan
 from predictor.job.request import JobRequest, check
 from predictor.job.sizes import Size, chosen, grows, measured_size, read_runs
 from predictor.job.steps import Forecaster, launches_of, spread_factor
-from predictor.series.counts import counts
+from predictor.series.grid import counts
 
 _NO_PART = "input and output, the start of programs and the wait in the queue: they have no part in the time"
 _SCATTER = "how much runs scatter on the machine: --spread says it"

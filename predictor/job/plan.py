@@ -1,7 +1,5 @@
 """The plan of a job: its sizes, the chosen one, the improved script, and what is not known."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace

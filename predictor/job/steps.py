@@ -35,7 +35,7 @@ from predictor.base import HostLoad
 from predictor.costs.bills import host_energies
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
-from predictor.intervals.features import features_of
+from predictor.intervals.cases import features_of
 from predictor.intervals.interval import bounds, calibration_of
 from predictor.job.request import JobRequest
 from predictor.job.sizes import Size, StepTime, size_of

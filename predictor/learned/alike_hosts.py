@@ -5,8 +5,6 @@ has the number of that host, or it is shared by all hosts of the two clusters.  
 known without reading it: for millions of pairs, reading would take more memory than the evaluation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

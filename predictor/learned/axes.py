@@ -1,7 +1,5 @@
 """Axes of the grid of ranks that messages go along, and other rules for the grid that would explain them as well."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

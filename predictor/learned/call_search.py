@@ -4,8 +4,6 @@ A program computes between two of its calls; where a rank leaves a call out, wha
 up before the next one.  By the call before, that is one short formula each, where it would take many cases otherwise.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +12,10 @@ from typing import cast
 import numpy as np
 
 from predictor.learned import points, trees
-from predictor.learned.branches import Branches
-from predictor.learned.confirming import Learned, fitting_number, fitting_partner, learned
+from predictor.learned.branches import Branches, Learned, fitting_number, fitting_partner, learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.models import Notes, NumberModel, Numeric, coefficient_bits, model_bits
-from predictor.learned.order import calls
+from predictor.learned.nest import calls
 from predictor.learned.partners import (
     NONE,
     Along,

@@ -13,8 +13,6 @@ the axis (``u``) along each axis:
     Area of the faces across axis 0 of all cells (``1``), or without those in the last (``<``) or first layer (``>``).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

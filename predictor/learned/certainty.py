@@ -1,7 +1,5 @@
 """Certainty of each call path of a learned program, and the numbers of ranks to record that would settle it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 

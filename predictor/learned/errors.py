@@ -1,7 +1,5 @@
 """Errors of learning."""
 
-from __future__ import annotations
-
 
 class CannotContinue(Exception):
     """Refusal: what was recorded follows no rule, or a rule says something impossible at the wanted number of ranks.

@@ -30,8 +30,6 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
     Points of levels (module ``points``).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

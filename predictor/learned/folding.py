@@ -5,8 +5,6 @@ an iteration does depends on its number, one stands for all.  Ranks are expected
 evaluation needs is kept, so that 10^6 ranks fit into the memory of one machine.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace

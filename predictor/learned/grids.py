@@ -1,7 +1,5 @@
 """Grids of ranks: their sides by the number of ranks, and the coordinates of a rank in row-major order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The structure of a program from its recordings at several numbers of ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
@@ -9,17 +7,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from apps.recording.events import Kind, Op, Recording
-from predictor.learned.branches import Branches
+from predictor.learned.branches import Branches, Learned
 from predictor.learned.call_search import ComputationSearch, PartnerSearch
-from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.loops import aligned, listed_loops, parse_by_period
 from predictor.learned.models import Either, NumberModel, constant, features_of, parts_of_fit, statements_of
-from predictor.learned.nest import Node, loop_nest
+from predictor.learned.nest import Node, loop_nest, positions
 from predictor.learned.noisy import fitted, fitted_by_turn, little, of_note, ratios_to
-from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.rows import Rows
 from predictor.learned.scatter import scatter_of

@@ -12,8 +12,6 @@ A rank inside a pipeline receives and sends in a loop, and does so again in the 
 one ends and the next begins, but that the partners, tags and sizes begin again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 

@@ -1,7 +1,5 @@
 """Messages of a recording: whether they match, whether two recordings have the same, and orders that time decides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fits of numbers that follow no rule exactly, such as measured computation and the particles in a share."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

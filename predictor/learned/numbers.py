@@ -1,7 +1,5 @@
 """Known sizes of a problem: parameters of a kernel, numbers among arguments, and those that the user gives."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -15,8 +15,6 @@ that follow; ``c+1``: that of 2^1 points; ``h+1``: that of n / 2^1.  Features:
     coarser one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ between both, which are the ends of the range.  At another number of ranks devia
 distributions, always the same ones, since the slowest rank counts.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

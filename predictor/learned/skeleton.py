@@ -1,7 +1,5 @@
 """Traces: the events of every rank as places of the program's text, without what differs from rank to rank."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

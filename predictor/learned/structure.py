@@ -1,7 +1,5 @@
 """The structure of a program: what holds for its calls and loops on any number of ranks."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

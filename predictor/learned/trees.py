@@ -13,8 +13,6 @@ Features:
     In how many turns behind this one the rank is the root: the block-cyclic columns that it has right of the panel.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

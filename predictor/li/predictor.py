@@ -27,7 +27,7 @@ import numpy as np
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.spec.target import Target
-from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.dpgraph.program import Sections
 from predictor.graph.li_predictor import (
     RECORDED_ITERATIONS,
@@ -298,7 +298,7 @@ def _sent_bytes(recording: Recording) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LiSizePredictor:
+class LiSizePredictor(AsksOnce):
     """The predictor: it asks for recordings of smaller problems on fewer nodes, and for messages between two nodes."""
 
     name: str
@@ -319,10 +319,6 @@ class LiSizePredictor:
                     )
                 asked += [e for e in _messages().requests([target]) if e.kind == "exchange"]
         return list(dict.fromkeys(asked))
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the kernels of known sizes send in the standard mode."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> LiSizeModel:
         """Return the model from all evidence."""

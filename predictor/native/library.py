@@ -20,7 +20,7 @@ NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
 
 @dataclass(frozen=True)
 class Library:
-    """The C files of a folder as one library, with those of an add-on if it is installed.
+    """The C files of a folder as one library, with those of other folders.
 
     It is compiled at first use and kept in the cache folder; it is recompiled when a file, the compiler or its flags
     change.
@@ -28,7 +28,7 @@ class Library:
 
     name: str
     folder: Path
-    add_on: Path | None = None  # folder
+    others: tuple[Path, ...] = ()
 
     def call(self, function: str, *arguments: Any) -> int:
         """Call a function and return its result, which is at least 0.
@@ -58,7 +58,7 @@ class Library:
         Raises:
             UserError: The library cannot be compiled.
         """
-        folders = [self.folder] if self.add_on is None else [self.folder, self.add_on]
+        folders = [self.folder, *self.others]
         sources, headers = (sorted(path for folder in folders for path in folder.glob(end)) for end in ("*.c", "*.h"))
         return compile_once(self.name, sources, compiler=["gcc"], flags=FLAGS, libraries=["-lm"], headers=headers)
 

@@ -9,8 +9,6 @@ Section 6.1 of Ichikawa, Takahashi and Kawai asks whether the choice is worth "a
 models", and compares it with static allocations, of which "the simplest example" is the whole cluster.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -33,8 +33,7 @@ from predictor.nodes.choice import MODEL_OPTIONS, chosen_models
 from predictor.nodes.drivers import Driver, Estimates, Noise, NptDriver, NptSettings
 from predictor.nodes.graph_driver import examines_all, first_configurations
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
-from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
-from predictor.nodes.options import SearchOptions
+from predictor.nodes.options import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE, SearchOptions
 from predictor.nodes.probes import PROBES, Probing, check_probes
 from predictor.nodes.sizes import SIZE, classes_as_sizes, default_limits, sized_program, usual_construction
 from predictor.nodes.study import Study

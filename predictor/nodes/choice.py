@@ -4,8 +4,6 @@ The models of npt are made from runs on each cluster alone, and take the network
 within (docs/planning/allocation.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -26,29 +26,12 @@ from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import ChosenConfiguration
 from predictor.base import Cost
 from predictor.hierarchical.allocation import wall_time_s
+from predictor.nodes import arguments
 from predictor.nodes.alternatives import Alternatives, BreakEven, alternatives, break_even, slurm_lines
-from predictor.nodes.arguments import (
-    Search,
-    asked_size,
-    check_choice_arguments,
-    construction_from_request,
-    npt_settings_from_request,
-    objective_cautions,
-    plan_from_request,
-    probes_from_request,
-    probing_from_request,
-    refuse_model_arguments,
-    search_from_request,
-    search_settings,
-    study_from_request,
-    terms_from_request,
-    with_models,
-)
 from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
-from predictor.nodes.names import FORMS
-from predictor.nodes.options import NodesRequest, SearchOptions
+from predictor.nodes.options import FORMS, NodesRequest, SearchOptions
 from predictor.nodes.own_measurements import alone, read_measured, write_measured
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
 from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text
@@ -87,7 +70,7 @@ def search(
     driver: Driver,
     study: Study,
     size: int,
-    how: Search,
+    how: arguments.Search,
     probing: Probing | None = None,
     *,
     resamplings: int = 0,
@@ -131,17 +114,17 @@ def driver_from_request(
     gathering = brokers(settings, runner)
     if request.predictor not in FORMS:
         model = predictor(given(request.predictor))
-        refuse_model_arguments(request)
+        arguments.refuse_model_arguments(request)
         if request.predictor == GRAPH:
             return GraphDriver(study, settings, request, objective, runner.cautions)
-        size = asked_size(request)
+        size = arguments.asked_size(request)
         study.check_iterations((size, ranks) for ranks in study.space(size).ranks)
         return PredictorDriver(model, study, gathering)
-    models = npt_settings_from_request(request)
+    models = arguments.npt_settings_from_request(request)
     if request.measurements is not None:
         return own_driver(request, study, models)
-    known = terms_from_request(request, study)
-    runs = list(study.homogeneous(construction_from_request(request, study)))
+    known = arguments.terms_from_request(request, study)
+    runs = list(study.homogeneous(arguments.construction_from_request(request, study)))
     if known is not None:
         models.check(known.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
@@ -149,7 +132,7 @@ def driver_from_request(
     measured = measure(study, runs, gathering(()))
     if request.machine is not None:
         return judged_driver(request, study, models, measured, where=f"--machine {request.machine}")
-    return _fitted(measured, known, models, near=asked_size(request))
+    return _fitted(measured, known, models, near=arguments.asked_size(request))
 
 
 def _fitted(measured: Measured, known: ChosenTerms | None, models: NptSettings, *, near: float) -> NptDriver:
@@ -180,14 +163,14 @@ def judged_driver(
         UserError: The runs do not suffice, or they are not predictable.
     """
     single = alone(measured)
-    known = terms_from_request(request, study)
+    known = arguments.terms_from_request(request, study)
     judging = replace(models, weights="relative", outliers="reject")
-    judged = checks(measured.measurements, _fitted(single, known, judging, near=asked_size(request)).models)
+    judged = checks(measured.measurements, _fitted(single, known, judging, near=arguments.asked_size(request)).models)
     failed = [check for check in judged if check.verdict == REFUSED]
     if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
         raise UserError(f"{where}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = _fitted(single, known, models, near=asked_size(request))
+    driver = _fitted(single, known, models, near=arguments.asked_size(request))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
@@ -197,11 +180,11 @@ def run(request: NodesRequest) -> int:
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
-    request, study, why = with_models(request, study_from_request(request))
-    size = asked_size(request)
+    request, study, why = arguments.with_models(request, arguments.study_from_request(request))
+    size = arguments.asked_size(request)
     if request.then < 0:
         raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
-    how = search_from_request(request, study.platform)
+    how = arguments.search_from_request(request, study.platform)
     study.space(size)  # raises errors in the limits before anything runs
     for name, path in (
         ("--write-hostfile", request.write_hostfile),
@@ -211,16 +194,16 @@ def run(request: NodesRequest) -> int:
             check_writable(name, path)
     if request.write_measurements is not None and (request.predictor not in FORMS or request.measurements):
         raise UserError("--write-measurements", f"{request.predictor} measures no runs", "Give --predictor npt")
-    check_choice_arguments(request, study)
-    settings = search_settings(request)
-    general = objective_cautions(request, study.platform)
+    arguments.check_choice_arguments(request, study)
+    settings = arguments.search_settings(request)
+    general = arguments.objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
     if request.dry_run:
-        return print_plan(request, plan_from_request(request, study, settings, truths=False))
+        return print_plan(request, arguments.plan_from_request(request, study, settings, truths=False))
     with runner_from_request(request, cautions=said) as runner:
         driver = driver_from_request(request, study, settings, runner, how.objective)
-        probing = probing_from_request(request, study, brokers(settings, runner)(()))
+        probing = arguments.probing_from_request(request, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=size, how=how, probing=probing, resamplings=request.bootstrap or 0)
         outcomes, ended = _in_turn(study, again, searches=1 + request.then)
         placements, orders = _placements(study, outcomes), None
@@ -278,17 +261,19 @@ def driver_name(request: SearchOptions) -> str:
     name = given(request.predictor)
     if name not in FORMS:
         return name
-    settings = npt_settings_from_request(request)
+    settings = arguments.npt_settings_from_request(request)
     return f"{settings.name}; noise: {settings.noise}"
 
 
-def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[str, Any]:
+def settings_to_json(request: SearchOptions, study: Study, how: arguments.Search) -> dict[str, Any]:
     """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
     asked = {
         "app": study.app,
         "size": request.size,
         "params": {
-            name: value for name, value in study.problem(asked_size(request)).params if name in study.parameters
+            name: value
+            for name, value in study.problem(arguments.asked_size(request)).params
+            if name in study.parameters
         },
         "platform": study.platform.name,
         "platform_hash": study.platform.content_hash,
@@ -300,7 +285,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
         "search": how.how,
         "unit": how.objective.unit,
     }
-    asked["probe"] = probes_from_request(request, study)
+    asked["probe"] = arguments.probes_from_request(request, study)
     names = (
         "fit",
         "weights",
@@ -315,7 +300,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
     )
     if request.predictor not in FORMS:
         return asked | dict.fromkeys(names)
-    settings = npt_settings_from_request(request)
+    settings = arguments.npt_settings_from_request(request)
     return {
         **asked,
         "fit": settings.method,
@@ -324,7 +309,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
         "bootstrap": request.bootstrap or None,
-        "construction": None if request.measurements else list(construction_from_request(request, study)),
+        "construction": None if request.measurements else list(arguments.construction_from_request(request, study)),
         "measurements": request.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
@@ -337,7 +322,7 @@ class Results:
 
     request: NodesRequest
     study: Study
-    how: Search
+    how: arguments.Search
     outcomes: Sequence[Found]  # the first search, then the searches on the nodes that remained
     placements: Sequence[Placement]  # of each choice
     cost: Cost  # of all evidence
@@ -382,7 +367,7 @@ class Results:
     def text(self) -> str:
         """Return the results as text."""
         study = self.study
-        problem = study.problem(asked_size(self.request))
+        problem = study.problem(arguments.asked_size(self.request))
         lines = [
             f"{problem}{of_size(self.request)} on {study.platform.name}, by {driver_name(self.request)}",
             *([self.why] if self.why else []),
@@ -443,6 +428,6 @@ def said_of(outcome: Found, request: SearchOptions) -> list[str]:
     return said
 
 
-def _value(how: Search, choice: ChosenConfiguration) -> str:
+def _value(how: arguments.Search, choice: ChosenConfiguration) -> str:
     objective = how.objective
     return "" if objective.name == "time" else f", {objective.name} {choice.value:.4g} {objective.unit}".rstrip()

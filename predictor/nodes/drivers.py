@@ -1,4 +1,9 @@
-"""Estimates of the configurations of a space by N-T, P-T or NP-T models; predictor_driver.py does so by predictors."""
+"""Estimates of the configurations of a space by N-T, P-T or NP-T models; predictor_driver.py does so by predictors.
+
+Noise on times, which real machines have and simulations do not.
+
+Ichikawa, Takahashi, Kawai, sections 5.6 and 5.8, describe its effect on the models.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +24,56 @@ from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
-from predictor.nodes.names import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
-from predictor.nodes.noise import check_noise, perturb
+from predictor.nodes.options import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
 from predictor.nodes.study import Study
 from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
-from predictor.npt.nearness import WIDTHS
-from predictor.npt.outliers import check_k
-from predictor.npt.resampling import cross_validated_error, probability_best
+from predictor.npt.outliers import WIDTHS, check_k
+from predictor.npt.predictability import cross_validated_error, probability_best
 from predictor.npt.smaller import time_of_iterations_s
 from predictor.npt.terms import Equations
+
+
+def perturb(
+    measurements: Measurements,
+    *,
+    sigma: float,
+    seed: int,
+    glitch_share: float = GLITCH_SHARE,
+    glitch_factor: float = GLITCH_FACTOR,
+) -> Measurements:
+    """Return the same runs with times as a noisy machine would give them.
+
+    Every time is multiplied by exp(sigma z), with z standard normal (median 1, so 0.02 is about 2 %).  With probability
+    ``glitch_share`` it is also multiplied by ``glitch_factor``.  The same seed and runs in the same order give the same
+    times; changing the glitches leaves the rest of the noise as it is.
+
+    Raises:
+        UserError: A value is out of its range.
+    """
+    check_noise(sigma, seed, glitch_share, glitch_factor)
+    random = np.random.default_rng(seed)
+    factor = np.exp(sigma * random.standard_normal(len(measurements)))
+    factor[random.random(len(measurements)) < glitch_share] *= glitch_factor
+    return measurements.with_times(measurements.time_s * factor)
+
+
+def check_noise(sigma: float, seed: int, glitch_share: float, glitch_factor: float) -> None:
+    """Check the settings of noise.
+
+    Raises:
+        UserError: A value is out of its range.
+    """
+    if not 0 <= sigma <= 1:
+        raise UserError(f"noise {sigma}", "not a standard deviation of relative times", "Give one from 0 to 1")
+    if not 0 <= glitch_share <= 1:
+        raise UserError(f"glitch share {glitch_share}", "not a share", "Give a number from 0 to 1")
+    if not 1 <= glitch_factor < np.inf:
+        raise UserError(f"glitch factor {glitch_factor}", "a glitch is slower, not faster", "Give 1 or more")
+    if seed < 0:
+        raise UserError(f"seed {seed}", "below zero", "Give a whole number from 0")
 
 
 @dataclass(frozen=True)
@@ -92,7 +135,7 @@ class Driver(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise that is added to measured times, because simulations have none (predictor/nodes/noise.py).
+    """Noise that is added to measured times, because simulations have none (predictor/nodes/drivers.py).
 
     Raises:
         UserError: A value is out of its range.
@@ -310,7 +353,7 @@ class NptDriver:
         return flags
 
     def probability_best(self, space: Space, size: int, chosen: Configuration, resamplings: int) -> float:
-        """Return the share of resampled measurements by which the choice is the best; see predictor.npt.resampling."""
+        """Return the share of resampled measurements by which the choice is the best (npt/predictability.py)."""
         return probability_best(self.runs, self.refit, space, size, chosen, resamplings=resamplings)
 
 

@@ -8,8 +8,6 @@ than the best time so far.  Operations are those of the number of ranks with the
 differ between numbers of ranks.  Where the evaluation of all others is short, they are examined too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product

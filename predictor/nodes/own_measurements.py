@@ -1,7 +1,5 @@
 """Measurements of the user's own: a CSV file of runs that were made on a real cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -5,8 +5,6 @@ run whole.  Probes are runs at the size of the choice.  They are charged like al
 for them as for measurements.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Models of a configuration know how many ranks each node has, and not which.  The
 is evaluated for a few orders, and the fastest is taken.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

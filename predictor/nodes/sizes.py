@@ -4,8 +4,6 @@ Sizes of a kernel with classes are those of its classes; a program of the user's
 arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

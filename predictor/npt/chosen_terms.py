@@ -6,8 +6,6 @@ lowers the error of runs which the models have not seen: of each size but the sm
 processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -24,8 +24,7 @@ from predictor.npt.curves import (
 from predictor.npt.fit import Fit, check_method, fit
 from predictor.npt.measurements import Measurements
 from predictor.npt.models import FORMS, NptModels
-from predictor.npt.nearness import nearness
-from predictor.npt.outliers import glitches, outliers
+from predictor.npt.outliers import glitches, nearness, outliers
 from predictor.npt.terms import Equations, Term, columns, without
 
 

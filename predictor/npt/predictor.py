@@ -25,7 +25,7 @@ from platforms.model.placement import configured
 from platforms.model.platform import Platform
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.search import time_flags
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, requests_in_range
 from predictor.npt.fit import Fit, fit
 from predictor.npt.fitting import fit_models
@@ -238,7 +238,7 @@ class NptPredictorModel:
 
 
 @dataclass(frozen=True)
-class NptPredictor:
+class NptPredictor(AsksOnce):
     """P-T or NP-T models as a predictor."""
 
     name: str
@@ -249,10 +249,6 @@ class NptPredictor:
         """Return requests for the runs of all targets in range."""
         example = {part: target for target, target_parts in in_range(parts, targets) for part in target_parts}
         return requests_in_range(lambda part: [run.request for run in self.runs(example[part], part)], example)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> NptPredictorModel:
         """Return a model that holds the runs."""
@@ -343,7 +339,7 @@ class NtPredictorModel:
 
 
 @dataclass(frozen=True)
-class NtPredictor:
+class NtPredictor(AsksOnce):
     """N-T models as a predictor."""
 
     name: str
@@ -351,10 +347,6 @@ class NtPredictor:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the runs of all targets in range."""
         return requests_in_range(lambda target: [_request(target, size) for size in _sized(target)], targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> NtPredictorModel:
         """Return a model that holds the runs."""

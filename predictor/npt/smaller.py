@@ -1,7 +1,5 @@
 """The smaller problems of a program, from which its time at a larger size is predicted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from apps.errors import KernelError

@@ -9,8 +9,6 @@ equation: for values of a parameter, terms that take the places of others.  ``tu
 after another while the others wait; T = max T_i counts all of it at the speed of the slowest node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache

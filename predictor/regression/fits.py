@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from apps.spec.target import Target
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.regression.smaller_runs import FEW, extrapolation_flags, smaller_runs, time_flags
 
@@ -176,7 +176,7 @@ def _residual(law: Law, ranks: Sequence[int], times_s: Sequence[float]) -> float
 
 
 @dataclass(frozen=True)
-class LawPredictor:
+class LawPredictor(AsksOnce):
     """A fitted law as a predictor."""
 
     name: str
@@ -185,10 +185,6 @@ class LawPredictor:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the runs of all targets in range."""
         return requests_in_range(self.runs, targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> LawModel:
         """Return a model that holds the runs."""

@@ -20,7 +20,7 @@ from apps.spec.target import Target
 from apps.traffic import runs_on
 from platforms.model.placement import Placement
 from platforms.model.platform import Platform
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.hcf import Hcf, constant_communication_time, node_compute_time, probed_hosts, read_probe
 from predictor.regression.fits import fit_combination
@@ -80,7 +80,7 @@ class HcfGrowthModel:
 
 
 @dataclass(frozen=True)
-class HcfGrowth:
+class HcfGrowth(AsksOnce):
     """The predictor: HCF's probe, and one on twice as many nodes."""
 
     name: str
@@ -93,10 +93,6 @@ class HcfGrowth:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for both probes of all targets in range."""
         return requests_in_range(self.probes, targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: both probes are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfGrowthModel:
         """Return a model that holds the probes."""
@@ -159,7 +155,7 @@ class HcfNnlsModel:
 
 
 @dataclass(frozen=True)
-class HcfNnls:
+class HcfNnls(AsksOnce):
     """The predictor: HCF's probe, and smaller runs in which all clusters take part."""
 
     name: str
@@ -172,10 +168,6 @@ class HcfNnls:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the probes and runs of all targets in range."""
         return requests_in_range(lambda target: (probe_request(target), *self.runs(target)), targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the probe and the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfNnlsModel:
         """Return a model that holds the probes and runs."""

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from apps.spec.target import Target
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import AsksOnce, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
 from predictor.regression.smaller_runs import extrapolation_flags, smaller_runs
 
@@ -100,7 +100,7 @@ class NeuralModel:
 
 
 @dataclass(frozen=True)
-class Neural:
+class Neural(AsksOnce):
     """The predictor."""
 
     name: str
@@ -108,10 +108,6 @@ class Neural:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the runs of all targets in range; the store has those that were made before."""
         return requests_in_range(self.runs, targets)
-
-    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the runs are enough."""
-        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> NeuralModel:
         """Return a model that holds the runs."""

@@ -32,7 +32,7 @@ from predictor.scale.learning import Recorded, advice, check_advice, recorded_fo
 from predictor.scale.points import Asked, points
 from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
 from predictor.scale.text import cost_notes, notes, sentences, table
-from predictor.series.counts import counts
+from predictor.series.grid import counts
 from predictor.series.pool import Failure
 
 FIRST = (

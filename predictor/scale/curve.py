@@ -5,8 +5,6 @@ largest (D. Eager, J. Zahorjan and E. Lazowska, "Speedup versus Efficiency in Pa
 Computers 38(3), 1989, section III).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

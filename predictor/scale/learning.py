@@ -1,7 +1,5 @@
 """Curves of a predictor that learns a program: the numbers of ranks that are recorded, and what would settle doubts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

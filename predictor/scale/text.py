@@ -1,7 +1,5 @@
 """A scaling curve as text: a table, and sentences about where more ranks stop helping."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from platforms.prices.bill import UNKNOWN, Bill, amount_text

@@ -4,8 +4,6 @@ After an interruption the same tasks go on from the answers that are kept.  Quic
 because others would have to be started first.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import multiprocessing

@@ -24,10 +24,7 @@ from platforms.command.command import Command
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
-from platforms.options import (
-    placement_from_request,
-    platform_from_request,
-)
+from platforms.options import placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration

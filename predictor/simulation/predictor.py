@@ -4,8 +4,6 @@ Its platform should be a calibrated one (docs/platforms/calibration.md): the fac
 of nodes come from the platform, the share of them that the program sustains from a run on one node of each cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

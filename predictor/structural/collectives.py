@@ -5,13 +5,12 @@ Equal calls return the same object, so that repeated steps are recognised.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from apps.recording.events import Op
-from apps.traffic.collectives import all_to_all_algorithm, stages
+from apps.traffic.collectives import all_to_all_algorithm, rounds, stages
 from apps.traffic.steps import AllToAll, Collective, Exchange
 
 
@@ -32,7 +31,11 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
     }
     if len(chosen) > 1:  # block sizes of the groups lie on both sides of a threshold
         chosen = {"linear"}
-    phases = {"linear": _linear, "bruck": _bruck, "pairwise": _pairwise}[chosen.pop()](members)
+    algorithm, member = chosen.pop(), np.arange(members)
+    phases = [(member, to, blocks) for to, _, blocks in rounds(algorithm, member, members)]
+    if algorithm == "linear":
+        source, destination = np.tile(member, len(phases)), np.concatenate([to for _, to, _ in phases])
+        phases = [(source, destination, [(destination - source) % members])]
     messages = []
     for source, destination, blocks in phases:
         # Each member sends the blocks of the members at these distances.
@@ -41,28 +44,6 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
         senders, receivers = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
         messages.append(Exchange(senders, receivers, whole.astype(np.int64).ravel(), at_once=True))
     return tuple(messages)
-
-
-# Phases of messages among members: source, destination, and the distances from the sender of the members whose blocks #
-# are sent; each is a number or an array over the messages.
-_Phases = list[tuple[np.ndarray, np.ndarray, Sequence[np.ndarray | int]]]
-
-
-def _linear(members: int) -> _Phases:
-    distance, source = (part.ravel() for part in np.mgrid[1:members, 0:members])
-    return [(source, (source + distance) % members, [distance])]
-
-
-def _bruck(members: int) -> _Phases:
-    """Each member sends, in round k, all blocks whose distance has bit k to the member 2^k further on."""
-    source, reaches = np.arange(members), [1 << k for k in range((members - 1).bit_length())]
-    return [(source, (source + reach) % members, [d for d in range(1, members) if d & reach]) for reach in reaches]
-
-
-def _pairwise(members: int) -> _Phases:
-    """Each member exchanges, in round k, with the member whose number differs in the bits of k."""
-    source = np.arange(members)
-    return [(source, source ^ k, [((source ^ k) - source) % members]) for k in range(1, members)]
 
 
 @lru_cache(maxsize=256)

@@ -26,10 +26,11 @@ import numpy as np
 
 from predictor.native.layout import Layout
 from predictor.native.library import Library
+from predictor.network import NATIVE
 from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
 
-LIBRARY = Library("structural", Path(__file__).with_name("native"))
+LIBRARY = Library("structural", Path(__file__).with_name("native"), (NATIVE,))
 MOST_SHARED = 4  # largest number of overloaded links shared by clusters on the path of a message
 _AT_ONCE = 1 << 18  # messages between two checks for Ctrl-C
 

@@ -4,8 +4,6 @@ One experiment sends large messages around a ring of all clusters at once.  If t
 network explains, a link is added that all messages between clusters cross.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

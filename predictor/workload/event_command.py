@@ -27,9 +27,8 @@ from predictor.options import problems_from_request
 from predictor.registry import predictor
 from predictor.workload.file import checked_links
 from predictor.workload.predicted import Predicted
-from predictor.workload.schedule import Policy
+from predictor.workload.schedule import Job, Policy, Workload
 from predictor.workload.side import Quiet, Side, side, side_json
-from predictor.workload.workload import Job, Workload
 
 PREDICTORS = ("dpgraph", "dpgraph:known")
 

@@ -3,8 +3,6 @@
 D. G. Feitelson, L. Rudolph, "Metrics and Benchmarking for Parallel Job Scheduling", 1998.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Logs of batch systems: SWF (Standard Workload Format, version 2.2) and the outpu
 S. J. Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers", 1999.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -22,8 +20,7 @@ from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.files.reading import input_text
 from platforms.options import PlatformOptions, platform_from_request
-from predictor.workload.schedule import ORDERS, PLACEMENTS, Policy
-from predictor.workload.workload import Job, Workload
+from predictor.workload.schedule import ORDERS, PLACEMENTS, Job, Policy, Workload
 
 MOST_BYTES = 256 << 20
 SACCT = ("JobID", "Submit", "Start", "Elapsed", "Timelimit", "NNodes")

@@ -5,8 +5,6 @@ link or of a host's speed are flows of further ranks that occupy the part of the
 flow can displace them, because their penalty is far smaller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

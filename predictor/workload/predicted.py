@@ -13,8 +13,7 @@ from platforms.read.routes import routes_between
 from predictor.answers.answers import fit
 from predictor.base import Cost, EvidenceRequest, Gatherer, OutOfRange, Predictor
 from predictor.dpgraph.predictors import GraphModel
-from predictor.workload.schedule import Placed
-from predictor.workload.workload import Workload, fixed_dates
+from predictor.workload.schedule import Placed, Workload, fixed_dates
 
 if TYPE_CHECKING:
     from predictor.dpgraph.network import NetworkModel

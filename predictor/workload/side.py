@@ -1,7 +1,5 @@
 """The schedule of a workload by one evaluation of its jobs: predicted, or simulated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +10,7 @@ from platforms.errors import UserError
 from platforms.terminal.quantities import duration
 from platforms.terminal.table import Cell
 from predictor.workload.figures import Figures, Span, figures
-from predictor.workload.schedule import Placed, scheduled
-from predictor.workload.workload import Workload
+from predictor.workload.schedule import Placed, Workload, scheduled
 
 HEAD = ("schedule", "mean wait", "mean turnaround", "bounded slowdown", "utilisation %", "makespan")
 

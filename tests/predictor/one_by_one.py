@@ -4,8 +4,9 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from math import ceil
 
-from predictor.blocks.application import Compute, If, ReadDisk, Receive, Repeat, Send, WriteDisk, members_of
+from predictor.blocks.application import members_of
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, MessageLoad
+from predictor.blocks.programs import Compute, If, ReadDisk, Receive, Repeat, Send, WriteDisk
 
 
 @dataclass(frozen=True)

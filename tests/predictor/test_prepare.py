@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def test_it_compiles_the_c_files_of_every_predictor():
     libraries = [step.__self__ for step in prepare.STEPS if isinstance(getattr(step, "__self__", None), Library)]
     predictor = ROOT / "predictor"
-    folders = {folder for one in libraries for folder in (one.folder, one.add_on) if folder is not None}
+    folders = {folder for one in libraries for folder in (one.folder, *one.others)}
     assert folders == {*predictor.glob("*/native"), *predictor.glob("*/*/native")}
     assert len({one.name for one in libraries}) == len(libraries)
 

@@ -20,8 +20,7 @@ from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
-from predictor.blocks.errors import SettingError
-from predictor.blocks.names import POWER_RULES, check_rule
+from predictor.blocks.names import POWER_RULES, SettingError, check_rule
 from predictor.blocks.options import (
     setting_from_request,
 )

@@ -13,7 +13,7 @@ from platforms.errors import UserError
 from predictor.answers.answers import Answer
 from predictor.base import Evidence, Prediction
 from predictor.hcf import Probe, probed_hosts, read_probe
-from predictor.intervals.features import features_of
+from predictor.intervals.cases import features_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Result:
     interval_low_s: float | None
     interval_high_s: float | None
     in_interval: bool | None  # whether simulated_s lies in it
-    # Features of the prediction on which the interval rests (predictor/intervals/features.py).
+    # Features of the prediction on which the interval rests (predictor/intervals/cases.py).
     feature_compute_share: float | None
     feature_ratio: float | None
     feature_fit_residual: float | None

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from predictor.intervals.cases import CalibrationCase, by_predictor
-from predictor.intervals.features import GRID, SURROUNDINGS, Features
+from predictor.intervals.cases import GRID, SURROUNDINGS, CalibrationCase, Features, by_predictor
 from predictor.intervals.interval import bounds, calibration_or_none, too_far
 from validation.comparison.dataframes import grouped, records
 

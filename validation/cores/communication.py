@@ -20,8 +20,7 @@ from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.hierarchical.applications import application
-from predictor.hierarchical.counts.declared import counted
-from predictor.hierarchical.counts.planned import Plan, kernel_problem
+from predictor.hierarchical.counts.declared import Plan, counted, kernel_problem
 from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED, Beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of

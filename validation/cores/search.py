@@ -14,7 +14,7 @@ from platforms.errors import UserError
 from platforms.terminal.quantities import duration
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.allocation import best
-from predictor.hierarchical.counts.planned import kernel_problem
+from predictor.hierarchical.counts.declared import kernel_problem
 from predictor.hierarchical.kernels import notes
 from validation.cores.communication import SHOWN, Study
 from validation.cores.machine import machine

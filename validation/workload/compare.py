@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from predictor.workload.schedule import Workload
 from predictor.workload.side import Evaluator, Quiet, Side, course_json, or_none, side, side_json
-from predictor.workload.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from apps.store import Store
 from apps.together.run import Attempt, Ran, run_together, together_hash
 from platforms.terminal.progress import doing
 from predictor.series.pool import Kept
-from predictor.workload.schedule import Placed
-from predictor.workload.workload import Workload, fixed_dates
+from predictor.workload.schedule import Placed, Workload, fixed_dates
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from predictor.blocks.calibration.fit import (
     quality,
 )
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
-from predictor.blocks.errors import SettingError
-from predictor.blocks.names import COLLECTIVES
+from predictor.blocks.names import COLLECTIVES, SettingError
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
 
 FORMAT = 3

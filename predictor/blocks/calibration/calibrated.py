@@ -12,8 +12,8 @@ from platforms.errors import UserError, nearest
 from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
 from predictor.blocks.calibration.fit import NodeFit, Wires, checked_processes
 from predictor.blocks.calibration.shapes import Coefficients, Shape, shape_of
-from predictor.blocks.errors import OutOfModel
 from predictor.blocks.model import check_block, checked
+from predictor.blocks.names import OutOfModel
 from predictor.blocks.published.formulas import TableModel
 from predictor.blocks.published.parameters import Line, Parameters
 

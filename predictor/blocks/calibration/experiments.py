@@ -1,7 +1,5 @@
 """The micro-benchmarks of a calibration: blocks, sizes and numbers of processes to be measured on a platform."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tables of a calibration: fitted formulas beside the paper's, shapes beside the formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -5,32 +5,18 @@ process, which waits for each.  They cost little for any number of processes.  A
 message by message, up to a number of events that takes a few seconds; beyond, cohorts give an approximation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
-from predictor.blocks.application import (
-    Application,
-    Collective,
-    Compute,
-    If,
-    Receive,
-    Repeat,
-    Send,
-    Set,
-    Step,
-    While,
-    all_steps,
-)
-from predictor.blocks.errors import NoGraph, SettingError
+from predictor.blocks.application import Application
 from predictor.blocks.expressions import Expression
 from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
-from predictor.blocks.names import COHORTS, EVALUATORS, GRAPH
+from predictor.blocks.names import COHORTS, EVALUATORS, GRAPH, NoGraph, SettingError
+from predictor.blocks.programs import Collective, Compute, If, Receive, Repeat, Send, Set, Step, While, all_steps
 from predictor.blocks.steps import inner_steps, only_one_by_one
 from predictor.blocks.stream.expand import TooManyInstructions, expand
 from predictor.blocks.stream.instructions import Stream

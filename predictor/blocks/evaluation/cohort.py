@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from predictor.blocks.evaluation.line import Line, followed, interleaved
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.processes.progression import Number, Part, Progression, Split, in_fewest
+from predictor.blocks.progression import Number, Part, Progression, Split, in_fewest
 from predictor.blocks.stream.expand import Together
 from predictor.blocks.stream.instructions import Compute, Instruction, Loop, Program, executed, only_computes
 

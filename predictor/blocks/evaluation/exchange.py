@@ -12,8 +12,7 @@ from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.line import Client, Line, later, moments, serve_row
 from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad, relations
 from predictor.blocks.parts import SENDING, WAITING, Ledger
-from predictor.blocks.processes.pairs import Pairs, common, rest, united
-from predictor.blocks.processes.progression import Part
+from predictor.blocks.progression import Pairs, Part, common, rest, united
 from predictor.blocks.stream.instructions import Receive, Send
 
 Channel = tuple[str, str]  # labels of sender and receiver

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from predictor.blocks.processes.progression import Part
+from predictor.blocks.progression import Part
 
 AT_ONCE = 1e-9  # relative difference of times that count as one moment
 _SAME = 1e-13  # relative difference at both ends up to which two lines count as one

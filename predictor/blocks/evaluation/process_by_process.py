@@ -19,18 +19,8 @@ from platforms.errors import UserError
 from predictor.blocks.application import Application
 from predictor.blocks.machines.machine import check_agreed, collective_time
 from predictor.blocks.steps import check_together
+from predictor.blocks.stream import instructions
 from predictor.blocks.stream.expand import expand
-from predictor.blocks.stream.instructions import (
-    Collective,
-    Compute,
-    Instruction,
-    Loop,
-    Program,
-    Receive,
-    Send,
-    executed,
-    only_computes,
-)
 
 if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Group, Machine, Posted
@@ -58,7 +48,7 @@ class _Process:
     sending_until_s: float = 0.0
     exchange_s: float | None = None  # start of the first send of the present exchange; None: not in an exchange
     sends_last: bool = False  # whether the latest block was a send
-    at: Instruction | None = None  # the present instruction; None: the process has ended
+    at: instructions.Instruction | None = None  # the present instruction; None: the process has ended
     expects: int | None = None  # the process whose message it waits for
     queues: defaultdict[int, deque[_Message]] = field(default_factory=lambda: defaultdict(deque))  # by sender
 
@@ -80,7 +70,7 @@ class ProcessByProcess:
         places = zip(stream.labels, stream.indices, strict=True)
         self._processes = [_Process(number, place, group_of[place]) for number, place in enumerate(places)]
         self._labels = [dict.fromkeys(stream.labels[rank] for rank in ranks) for ranks in stream.groups]
-        self._gathered: dict[int, list[tuple[_Process, Collective]]] = defaultdict(list)  # by group
+        self._gathered: dict[int, list[tuple[_Process, instructions.Collective]]] = defaultdict(list)  # by group
         self._ready: deque[_Process] = deque()
 
     @property
@@ -117,38 +107,38 @@ class ProcessByProcess:
                     problem = f"{process} never receives a message of {self._processes[source]}"
                     raise UserError(self._application.where, problem, "Add the receive")
 
-    def _steps(self, process: _Process, program: Program) -> Iterator[bool]:
+    def _steps(self, process: _Process, program: instructions.Program) -> Iterator[bool]:
         """Do the instructions; yield False wherever the process waits until it is put among the ready ones."""
         for instruction in program:
-            if isinstance(instruction, Loop) and not only_computes(instruction.body):
+            if isinstance(instruction, instructions.Loop) and not instructions.only_computes(instruction.body):
                 for _ in range(instruction.times):
                     yield from self._steps(process, instruction.body)
                 continue
             process.at = instruction
-            if isinstance(instruction, Send | Receive):
+            if isinstance(instruction, instructions.Send | instructions.Receive):
                 if self._posted is not None:
-                    if isinstance(instruction, Send) and not process.sends_last:
+                    if isinstance(instruction, instructions.Send) and not process.sends_last:
                         process.exchange_s = process.clock_s
-                    process.sends_last = isinstance(instruction, Send)
+                    process.sends_last = isinstance(instruction, instructions.Send)
                 for other in range(instruction.first, instruction.first + instruction.count):
-                    if isinstance(instruction, Receive):
+                    if isinstance(instruction, instructions.Receive):
                         yield from self._receive(process, self._processes[other])
                     elif self._send(process, self._processes[other], instruction).waits:
                         yield False
                 continue
             process.exchange_s, process.sends_last = None, False
-            if isinstance(instruction, Collective):
+            if isinstance(instruction, instructions.Collective):
                 if not self._gather(process, instruction):
                     yield False
                 continue
-            for inner, times in executed((instruction,)):
-                if not isinstance(inner, Compute):
+            for inner, times in instructions.executed((instruction,)):
+                if not isinstance(inner, instructions.Compute):
                     raise TypeError(f"{inner.where}: {inner!r} cannot be evaluated process by process")
                 took_s = self._machine.compute_s(process.group, times * inner.operations)
                 process.clock_s += took_s
                 process.compute_s += took_s
 
-    def _send(self, process: _Process, other: _Process, send: Send) -> _Message:
+    def _send(self, process: _Process, other: _Process, send: instructions.Send) -> _Message:
         message = _Message(process.clock_s, send.size_bytes, send.waits)
         if self._posted is not None:
             message.sent_s = max(process.clock_s, process.sending_until_s)
@@ -175,7 +165,7 @@ class ProcessByProcess:
             sender.clock_s = process.clock_s
             self._ready.append(sender)
 
-    def _gather(self, process: _Process, call: Collective) -> bool:
+    def _gather(self, process: _Process, call: instructions.Collective) -> bool:
         """Let a process enter a collective; return True if it is the last one, which lets all others go on."""
         here, ranks = self._gathered[call.group], self._stream.groups[call.group]
         here.append((process, call))

@@ -4,8 +4,6 @@ A disk has SimGrid's three limits: for reading, for writing, and the larger of b
 the request or the data first cross the network, and the data or an acknowledgement come back (blockprogram.cpp).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

@@ -6,8 +6,6 @@ processes go through a loop of the same number of turns, its turns are evaluated
 extrapolated as in simulation (apps.results.steady).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -4,8 +4,6 @@ Collectives become their messages, and loops their turns, except for one loop: i
 number of turns, its turns are the iterations of the program, of which three stand for all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

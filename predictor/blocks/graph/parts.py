@@ -4,8 +4,6 @@ If turns of a loop are extrapolated, the parts of the last period that was evalu
 are scaled to the time by which each process's end was extrapolated: so they add up to the end of the process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

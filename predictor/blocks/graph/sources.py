@@ -5,8 +5,6 @@ receive from any, and those that such processes send in reply, are open: they me
 as in SimGrid (predictor.dpgraph.instructions.Choices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 

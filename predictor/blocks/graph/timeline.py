@@ -1,21 +1,10 @@
 """The timeline of a graph: what each process does when, as the activities that apps.timelines writes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from apps.recording.events import Op
-from apps.timelines.activities import (
-    COMPUTATION,
-    DISK,
-    FIRST_COLLECTIVE,
-    RECEIVE,
-    SEND,
-    WAITING,
-    Activities,
-    Messages,
-    RankActivities,
-)
+from apps.timelines import activities
+from apps.timelines.activities import COMPUTATION, DISK, RECEIVE, SEND, WAITING
 from platforms.system import System
 from predictor.blocks.graph.evaluate import GraphRun, NetworkMachine, run_graph
 from predictor.blocks.graph.parts import Dated, kinds_of
@@ -25,7 +14,7 @@ from predictor.blocks.stream.instructions import Collective, Stream, executed
 from predictor.dpgraph import instructions
 
 
-def activities_of(stream: Stream, machine: NetworkMachine) -> Activities:
+def activities_of(stream: Stream, machine: NetworkMachine) -> activities.Activities:
     """Return the activities of all processes in the turns that are evaluated.
 
     Args:
@@ -43,10 +32,10 @@ def activities_of(stream: Stream, machine: NetworkMachine) -> Activities:
     ranks = []
     for rank in range(len(run.ended_s)):
         of_rank = np.flatnonzero(process == rank)
-        ranks.append(RankActivities(begin_s[of_rank], end_s[of_rank], activity[of_rank], none))
+        ranks.append(activities.RankActivities(begin_s[of_rank], end_s[of_rank], activity[of_rank], none))
     placement, system = machine.schedule.placement(), machine.system
     turns = run.turns or 1
-    return Activities(
+    return activities.Activities(
         what=f"{stream.application.name} on {system.name}",
         hosts=placement,
         clusters=tuple(_cluster(system, host) for host in placement),
@@ -65,7 +54,7 @@ def _cluster(system: System, host: str) -> str:
 def _collectives(stream: Stream, run: GraphRun) -> np.ndarray:
     """Return the activity of the collective at each site; -1: there is none."""
     collectives = {
-        gathering.where: FIRST_COLLECTIVE + Op[gathering.block.upper()]
+        gathering.where: activities.FIRST_COLLECTIVE + Op[gathering.block.upper()]
         for program in stream.programs
         for gathering, _ in executed(program)
         if isinstance(gathering, Collective)
@@ -91,7 +80,7 @@ def _spans(dated: Dated, collectives: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return begin_s[takes], end_s[takes], both[takes], np.repeat(dated.process, 2)[takes]
 
 
-def _messages(dated: Dated) -> Messages:
+def _messages(dated: Dated) -> activities.Messages:
     moments, program = dated.moments, dated.moments.program
     sent_s, received_s = (np.full(program.nmessages, np.nan) for _ in range(2))
     for code, dates_s in ((instructions.SEND, sent_s), (instructions.WAIT_RECEIVED, received_s)):
@@ -99,7 +88,7 @@ def _messages(dated: Dated) -> Messages:
         dates_s[program.argument[at]] = moments.end_s[at]
     known = np.flatnonzero(~np.isnan(sent_s) & ~np.isnan(received_s))
     order = known[np.argsort(sent_s[known], kind="stable")]
-    return Messages(
+    return activities.Messages(
         source=program.source[order].astype(np.int64),
         target=program.destination[order].astype(np.int64),
         tag=np.zeros(len(order), np.int64),

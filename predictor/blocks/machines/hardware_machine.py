@@ -33,8 +33,7 @@ import numpy as np
 
 from platforms.system.parts import YEAR_S
 from predictor.base import OutOfRange
-from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
-from predictor.blocks.machines.placing import covered, groups_of
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.dpgraph.known import known_network
 from predictor.network.value import Protocol
 

@@ -7,8 +7,7 @@ from functools import cached_property, lru_cache
 from math import ceil, fsum
 from typing import TYPE_CHECKING
 
-from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
-from predictor.blocks.machines.placing import covered, groups_of
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import TableModel

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.machines.placing import covered
+from predictor.blocks.machines.machine import Group, Machine, covered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

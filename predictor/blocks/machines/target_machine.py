@@ -1,7 +1,5 @@
 """A calibrated platform as the machine of an MPI program with one rank on each node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,8 +10,8 @@ import numpy as np
 from apps.spec.target import Target
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.shapes import shape_of
-from predictor.blocks.errors import OutOfModel
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, Posted
+from predictor.blocks.names import OutOfModel
 
 _LABEL = "rank"
 

@@ -4,8 +4,6 @@ Unlike a calibration of a simulated platform, an operation has a measured time h
 threads: P_low is its cores, P_hi its hardware threads.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.errors import OutOfModel
 from predictor.blocks.model import check_block, checked
-from predictor.blocks.names import COLLECTIVES, POWER_LAWS
+from predictor.blocks.names import COLLECTIVES, POWER_LAWS, OutOfModel
 from predictor.blocks.published.parameters import Parameters, published_parameters
 
 Regressor = Callable[[ArrayLike, ArrayLike, float], np.ndarray]

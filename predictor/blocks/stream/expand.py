@@ -10,36 +10,14 @@ from math import ceil
 from typing import Any, cast
 
 from platforms.errors import UserError, inside
-from predictor.blocks.application import (
-    AllGather,
-    AllReduce,
-    AllToAll,
-    Application,
-    If,
-    Number,
-    ReadDisk,
-    Repeat,
-    Rooted,
-    Set,
-    Step,
-    While,
-    WriteDisk,
-    members_of,
-    numbered,
-)
-from predictor.blocks.application import Collective as CollectiveStep
-from predictor.blocks.application import Compute as ComputeStep
-from predictor.blocks.application import Receive as ReceiveStep
-from predictor.blocks.application import ReceiveAny as ReceiveAnyStep
-from predictor.blocks.application import Reply as ReplyStep
-from predictor.blocks.application import Send as SendStep
-from predictor.blocks.application import Wait as WaitStep
+from predictor.blocks import programs
+from predictor.blocks.application import Application, members_of
 from predictor.blocks.expansion import most_turns
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
 from predictor.blocks.places import program_place
-from predictor.blocks.processes.progression import Number as PlainNumber
-from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.progression import Number as PlainNumber
+from predictor.blocks.progression import Progression, Split
 from predictor.blocks.steps import StepActions, check_constants, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,
@@ -205,10 +183,10 @@ class _Expansion:
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
 
-    def program(self, steps: Sequence[Step], process: _Process, where: str) -> Program:
+    def program(self, steps: Sequence[programs.Step], process: _Process, where: str) -> Program:
         return tuple(self._steps(None, steps, process, where))
 
-    def _value(self, process: _Process, number: Number, where: str) -> Value:
+    def _value(self, process: _Process, number: programs.Number, where: str) -> Value:
         """Return the value of an expression, which is kept for the same values of names in the same process."""
         if self.together or not isinstance(number, Expression):
             expression = Expression.of(number)
@@ -226,11 +204,11 @@ class _Expansion:
             self.asked.append(((number, where), self.known[key]))
         return self.known[key]
 
-    def _whole(self, process: _Process, number: Number, where: str) -> int:
+    def _whole(self, process: _Process, number: programs.Number, where: str) -> int:
         expression = Expression.of(number)
         return expression.whole(process.values(expression), where)
 
-    def _bytes(self, process: _Process, number: Number, where: str) -> int:
+    def _bytes(self, process: _Process, number: programs.Number, where: str) -> int:
         """Return a size rounded up to whole bytes."""
         value = self._value(process, number, where)
         if isinstance(value, Progression):
@@ -239,9 +217,11 @@ class _Expansion:
             raise _below_zero(number, where, "bytes")
         return ceil(value)
 
-    def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
+    def _steps(
+        self, owner: programs.Step | None, steps: Sequence[programs.Step], process: _Process, where: str
+    ) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
-        for step, place in numbered(owner, steps, where):
+        for step, place in programs.numbered(owner, steps, where):
             for child in self._actions.do(process, step, place):
                 self._count(place)
                 yield child
@@ -255,7 +235,7 @@ class _Expansion:
         remedy = "Take fewer processes, or fewer turns of loops"
         return TooManyInstructions(where, f"more than {self.most} instructions", remedy)
 
-    def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
+    def _compute(self, process: _Process, step: programs.Compute, where: str) -> Iterable[Instruction]:
         if step.size is not None:
             process = replace(process, scope={**process.scope, "size": self._value(process, step.size, where)})
         operations = self._value(process, step.operations, where)
@@ -263,15 +243,17 @@ class _Expansion:
             raise _below_zero(step.operations, where, "operations")
         return (Compute(cast(float, operations), where=where),)
 
-    def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterable[Instruction]:
-        return (Disk(isinstance(step, WriteDisk), self._bytes(process, step.bytes, where), where=where),)
+    def _use_disk(
+        self, process: _Process, step: programs.ReadDisk | programs.WriteDisk, where: str
+    ) -> Iterable[Instruction]:
+        return (Disk(isinstance(step, programs.WriteDisk), self._bytes(process, step.bytes, where), where=where),)
 
-    def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
+    def _branch(self, process: _Process, step: programs.If, where: str) -> Iterator[Instruction]:
         if bool(self._value(process, step.condition, where)):
             return self._steps(step, step.steps, process, where)
         return self._steps(step, step.otherwise, process, where)
 
-    def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[Instruction]:
+    def _repeat(self, process: _Process, step: programs.Repeat, where: str) -> Iterator[Instruction]:
         """Yield equal consecutive turns as a loop, and other turns one after the other."""
         times = self._whole(process, step.times, where)
         if id(step) not in self.alike:
@@ -285,15 +267,15 @@ class _Expansion:
                 raise self._too_many(where)
             yield from _loops(self._turns(process, step, times, where), where)
 
-    def _set(self, process: _Process, step: Set, where: str) -> Iterable[Instruction]:
+    def _set(self, process: _Process, step: programs.Set, where: str) -> Iterable[Instruction]:
         self._count(where)
         process.state[step.name] = self._value(process, step.value, where)
         return ()
 
-    def _while(self, process: _Process, step: While, where: str) -> Iterator[Instruction]:
+    def _while(self, process: _Process, step: programs.While, where: str) -> Iterator[Instruction]:
         return _loops(self._turns_while(process, step, where), where)
 
-    def _turns_while(self, process: _Process, step: While, where: str) -> Iterator[Program]:
+    def _turns_while(self, process: _Process, step: programs.While, where: str) -> Iterator[Program]:
         """Yield the instructions of each turn of a loop whose condition is tested before or after each turn."""
         bound = None if step.at_most is None else most_turns(self._value(process, step.at_most, where), where)
         for turn in range(MOST_OPEN_TURNS + 1 if bound is None else bound):
@@ -308,7 +290,7 @@ class _Expansion:
             if step.until and self._value(inner, step.condition, where):
                 return
 
-    def _turns(self, process: _Process, step: Repeat, times: int, where: str) -> Iterator[Program]:
+    def _turns(self, process: _Process, step: programs.Repeat, times: int, where: str) -> Iterator[Program]:
         """Yield the instructions of each turn; a turn whose expressions have the values of another one is not made."""
         if id(step) not in self.told:
             self.told[id(step)] = not self.together and is_told_by_values(step)
@@ -324,10 +306,10 @@ class _Expansion:
                     known.keep(self.asked, body)
             yield body
 
-    def _message(self, process: _Process, step: SendStep | ReceiveStep, where: str) -> Iterator[Instruction]:
-        partner = step.to if isinstance(step, SendStep) else step.sender
+    def _message(self, process: _Process, step: programs.Send | programs.Receive, where: str) -> Iterator[Instruction]:
+        partner = step.to if isinstance(step, programs.Send) else step.sender
         for first, count in self._partners(process, step, partner, where):
-            if isinstance(step, ReceiveStep):
+            if isinstance(step, programs.Receive):
                 yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
             else:
                 size_bytes = self._bytes(process, step.bytes, where)
@@ -340,19 +322,19 @@ class _Expansion:
         return self.requests.setdefault(name, len(self.requests)) if name else NONE
 
     def _loose(
-        self, process: _Process, step: ReceiveAnyStep | ReplyStep | WaitStep, where: str
+        self, process: _Process, step: programs.ReceiveAny | programs.Reply | programs.Wait, where: str
     ) -> Iterable[Instruction]:
-        if isinstance(step, ReceiveAnyStep):
+        if isinstance(step, programs.ReceiveAny):
             label = list(self.counts).index(step.sender) if step.sender else NONE
             return (ReceiveAny(label, where=where),)
-        if isinstance(step, ReplyStep):
+        if isinstance(step, programs.Reply):
             waits = not self._value(process, step.buffered, where)
             return (Reply(self._bytes(process, step.bytes, where), waits, where=where),)
         names = step.requests or self.names[process.label]
         return (Wait(tuple(self._request(name) for name in names), where=where),)
 
     def _partners(
-        self, process: _Process, step: SendStep | ReceiveStep, partner: str, where: str
+        self, process: _Process, step: programs.Send | programs.Receive, partner: str, where: str
     ) -> Iterator[tuple[int, int]]:
         """Yield the rows (first, count) of partners within their label, without the process itself."""
         count, itself = self.counts[partner], process.index if partner == process.label else None
@@ -378,7 +360,7 @@ class _Expansion:
                 if number
             )
 
-    def _collective(self, process: _Process, step: CollectiveStep, where: str) -> Iterable[Instruction]:
+    def _collective(self, process: _Process, step: programs.Collective, where: str) -> Iterable[Instruction]:
         members = members_of(step, self.application)
         if process.label not in members:
             raise UserError(where, f"{process.label} calls it but does not take part", "Name it in `among` too")
@@ -388,13 +370,13 @@ class _Expansion:
             ranks, group = self._part(step.split, process, members[0], where)
             size = len(ranks)
         given_bytes, root = 0, 0
-        if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
+        if isinstance(step, programs.AllToAll | programs.AllReduce | programs.AllGather | programs.Rooted):
             given_bytes = self._bytes(process, step.bytes, where)
-        if isinstance(step, Rooted) and step.split is not None:
+        if isinstance(step, programs.Rooted) and step.split is not None:
             root = self._whole(process, step.at, where)
             if root >= size:
                 raise UserError(where, f"no process {root} of {size} split processes", "Count from 0")
-        elif isinstance(step, Rooted):
+        elif isinstance(step, programs.Rooted):
             label = step.root_label(self.application)
             index = self._whole(process, step.at, where)
             if index >= self.counts[label]:
@@ -405,7 +387,7 @@ class _Expansion:
         parts = size if step.block in ("scatter", "gather", "allgather") else 1
         return (Collective(step.block, group, root, ceil(given_bytes / parts), given_bytes, where=where),)
 
-    def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
+    def _part(self, split: programs.Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
         """Return the processes of the label with the same split number, and the number of their group."""
         expression = Expression.of(split)
         if unknown := sorted(expression.names - process.scope.keys()):
@@ -445,10 +427,10 @@ def _loop(body: Program, times: int, where: str) -> Program:
     return (Loop(times, body, where=where),) if body and times > 1 else body
 
 
-def _requests(steps: Sequence[Step]) -> Iterator[str]:
+def _requests(steps: Sequence[programs.Step]) -> Iterator[str]:
     """Yield the names of the requests of sends and receives, in order and with repetitions."""
     for step in steps:
-        if isinstance(step, SendStep | ReceiveStep) and step.request:
+        if isinstance(step, programs.Send | programs.Receive) and step.request:
             yield step.request
         yield from _requests(inner_steps(step))
 
@@ -458,7 +440,7 @@ def _scope(values: Mapping[str, Value], index: int) -> Mapping[str, Value]:
     return {**values, "index": index, SHARED: cast(Value, {})}
 
 
-def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
+def _value(number: programs.Number, scope: Mapping[str, Value], where: str) -> float:
     """Return the value of an expression for one process, which is always a number."""
     value = Expression.of(number).value(scope, where)
     if isinstance(value, Progression):
@@ -466,18 +448,18 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
     return value
 
 
-def _below_zero(number: Number, where: str, what: str) -> UserError:
+def _below_zero(number: programs.Number, where: str, what: str) -> UserError:
     text = Expression.of(number).defined_text
     return UserError(inside(where, f", expression {text!r}"), "below 0", f"Give 0 or more {what}")
 
 
-def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:
+def _looks_at_itself(steps: Sequence[programs.Step], label: str) -> bool:
     """Return whether the processes of the label may have different instructions."""
     for step in steps:
         if any("index" in expression.names for expression in step.expressions()):
             return True
-        if isinstance(step, SendStep | ReceiveStep) and label == (
-            step.to if isinstance(step, SendStep) else step.sender
+        if isinstance(step, programs.Send | programs.Receive) and label == (
+            step.to if isinstance(step, programs.Send) else step.sender
         ):
             return True
         if _looks_at_itself(inner_steps(step), label):

@@ -5,8 +5,6 @@ Everything that runs or evaluates an application process by process reads these 
 place of the step for error messages, does not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

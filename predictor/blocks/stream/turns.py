@@ -1,12 +1,10 @@
 """Turns of a loop that are made once, although the loop's expressions use the turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from predictor.blocks.application import Collective, Compute, Number, Repeat, Set, Step, While
 from predictor.blocks.parsing import Value
+from predictor.blocks.programs import Collective, Compute, Number, Repeat, Set, Step, While
 from predictor.blocks.steps import inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import Program
 

@@ -7,8 +7,6 @@ unit of which there is a result finishes it all the same.  Messages take no time
 hears of a unit ``contact_s`` later.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections import deque

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
 from platforms.files.checked_toml import CheckedTable
-from platforms.files.commented_csv import checked_rows
+from platforms.files.commented_csv import read_table
 
 if TYPE_CHECKING:  # slow to import
     import numpy as np
@@ -110,8 +110,16 @@ def read_trace(path: Path) -> Mapping[str, tuple[Period, ...]]:
         UserError: The file cannot be read, a value is wrong, or periods overlap.
     """
     periods: dict[str, list[Period]] = {}
-    for number, row in checked_rows(path, _COLUMNS, "Name a CSV file of the periods of volunteers"):
+    columns, rows = read_table(path, "Name a CSV file of the periods of volunteers", where=str(path))
+    if sorted(columns) != sorted(_COLUMNS):
+        problem = f"its columns are {', '.join(columns)}"
+        raise UserError(str(path), problem, f"Name the columns {', '.join(_COLUMNS)}, each once, in the first line")
+    for number, row in rows:
         where = f"{path}, line {number}"
+        if len(row) > len(_COLUMNS):  # DictReader keeps what is too much under None
+            raise UserError(where, f"more than {len(_COLUMNS)} values", f"Give {', '.join(_COLUMNS)}")
+        if not (row["volunteer"] or "").strip():
+            raise UserError(where, "the volunteer has no name", "Give every period the name of its volunteer")
         try:
             from_s, until_s = float(row["from_s"]), float(row["until_s"])
         except (TypeError, ValueError):
@@ -126,4 +134,4 @@ def read_trace(path: Path) -> Mapping[str, tuple[Period, ...]]:
         known.append((from_s, until_s))
     if not periods:
         raise UserError(str(path), "no periods in it", "Give at least one line after the first")
-    return {name: tuple(rows) for name, rows in periods.items()}
+    return {name: tuple(its) for name, its in periods.items()}

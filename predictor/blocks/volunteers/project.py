@@ -1,7 +1,5 @@
 """A project of volunteers: its work units, and the computers that do them, read from a TOML file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

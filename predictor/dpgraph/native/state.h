@@ -7,17 +7,14 @@
 #ifndef PREDICTOR_DPGRAPH_STATE_H
 #define PREDICTOR_DPGRAPH_STATE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "../../network/native/rates.h"
 #include "graph.h"
 
-#define SLACK (1 + 1e-9) /* relative: tolerance for rounding in sums of bounds */
-#define SAME 1e-12       /* relative: rates that differ by less are equal */
 #define NEVER (-1.0)     /* date of an event that has not happened */
 #define PRECISION_S 1e-9 /* events at most this far apart are simultaneous: PRECISION_S of fluid.py */
 #define NOBODY (-1)      /* instead of a rank */
-#define NOTHING (-1)     /* instead of a slot or an index */
 #define IN_ORDER (-2)    /* instead of a place in a heap: among the ordered events of a queue */
 
 typedef struct {
@@ -45,56 +42,6 @@ typedef struct {
 
 typedef struct Bundle Bundle; /* predictor/bundles */
 typedef struct Repeats Repeats;
-
-typedef struct {
-  double demand;    /* sum over its flows of the most each can use */
-  double limit;     /* the capacity, with tolerance */
-  int64_t seen;     /* latest step that reached the link */
-  int32_t head;     /* entry of its latest flow; NOTHING: none */
-  double shares;    /* sum over its flows of weight / penalty; 0 for hubs; for predictor/bundles, as the next */
-  double alarm_share; /* share of a bundle above which its flows may exceed the link; the latest one noted */
-  int32_t alarm_bundle, alarm_epoch, flows, members; /* bundle of the alarm; number of flows, of bundled flows */
-  bool tight;       /* part of the latest solution; after each date: its flows could exceed its capacity */
-  bool hub;         /* many paths cross it */
-  double capacity;
-  double remaining; /* capacity not assigned yet */
-  double usage;     /* sum over its flows without a rate of weight / penalty */
-} Link;
-
-/* A link on a path. */
-typedef struct {
-  Link *link;
-  double weight; /* capacity that a flow uses, per rate */
-  double amount; /* weight * bound: the most a flow can use */
-  double share;  /* weight / penalty */
-} Crossing;
-
-typedef struct {
-  double bound_Bps, penalty;
-  double wish; /* bound * penalty */
-  Crossing *crossing;
-  int32_t crossings;
-  int32_t bundle; /* holds those of its flows that only hubs limit; NOTHING: flows are not bundled */
-} Path;
-
-/* Entry slot * width + k of the links' lists: the flow of the slot, on the k-th link of its path. */
-typedef struct {
-  int32_t before, after; /* entries; NOTHING: none */
-  int32_t slot;
-} Entry;
-
-typedef struct {
-  double remaining; /* bytes left at the date `since_s` */
-  double since_s;   /* date of the latest rate change */
-  double rate;      /* -1 until the solution has set it */
-  double factor;    /* progress per rate */
-  const Path *path;
-  int64_t seen; /* latest step that reached the flow */
-  int32_t message; /* its place */
-  int32_t place; /* in the heap of ends, or in the heap of its bundle; IN_ORDER; NOTHING: in none */
-  int32_t bundle; /* the flow's bundle; NOTHING: it has its own rate */
-  int32_t turn;  /* of its latest entry among the ordered ends */
-} Flow;
 
 typedef struct {
   double date_s;
@@ -130,11 +77,6 @@ typedef struct {
   int64_t first, last, room; /* `room` events, in order and in the heap each */
   Heap heap;
 } Events;
-
-typedef struct {
-  int32_t slot;
-  double before_Bps; /* the flow's rate before the change */
-} Changed;
 
 enum { SOLUTION_FLOWS = 24, SOLUTION_BITS = 9 };
 

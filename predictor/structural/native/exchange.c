@@ -60,12 +60,13 @@ static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
 }
 
 /* Returns how long a flow competes for a link with flows of earlier steps, if the link cannot serve all of them. */
-static double beside_s(const Ranks *ranks, const Flow *flow, const int32_t *link, const double *weight, int links)
+static double beside_s(const Ranks *ranks, const Transfer *flow, double bound, const int32_t *link,
+                       const double *weight, int links)
 {
   const double *capacity = ranks->fluid->paths->capacity_Bps;
   double found = 0.0;
   for (int k = 0; k < links; k++) {
-    double asked = ranks->asked[link[k]] + weight[k] * flow->bound;
+    double asked = ranks->asked[link[k]] + weight[k] * bound;
     if (weight[k] > 0.0 && asked > capacity[link[k]] * (1 + ROUNDING))
       found = larger(found, smaller(ranks->until[link[k]], flow->end) - flow->begin);
   }
@@ -82,14 +83,14 @@ static void meet(Ranks *ranks, int64_t first, int64_t end)
   double weight[MOST_LINKS];
   for (int pass = 0; pass < 2; pass++)
     for (int64_t m = first; m < end; m++) {
-      const Flow *flow = &fluid->flow[m - first];
+      const Transfer *flow = &fluid->transfer[m - first];
       int32_t a = fluid->host[schedule->source[m]], b = fluid->host[schedule->destination[m]];
       int links = way_links(fluid->paths, a, b, link, weight);
       if (pass == 0)
-        longest_s = larger(longest_s, beside_s(ranks, flow, link, weight, links));
+        longest_s = larger(longest_s, beside_s(ranks, flow, fluid->path[m - first].bound_Bps, link, weight, links));
       for (int k = 0; pass == 1 && k < links; k++) {
         ranks->until[link[k]] = larger(ranks->until[link[k]], flow->end);
-        ranks->asked[link[k]] = fluid->demand[link[k]];
+        ranks->asked[link[k]] = fluid->link[link[k]].demand;
       }
     }
   ranks->met_s += longest_s;
@@ -103,7 +104,7 @@ static void send_as_flows(Ranks *ranks, int64_t exchange)
   for (int64_t r = 0; r < schedule->ranks; r++)
     ranks->waits[r] = -1;
   for (int64_t m = first; m < end; m++) {
-    Flow *flow = &ranks->fluid->flow[m - first];
+    Transfer *flow = &ranks->fluid->transfer[m - first];
     int32_t s = schedule->source[m];
     flow->after = ranks->waits[s];
     if (flow->after < 0)
@@ -114,7 +115,7 @@ static void send_as_flows(Ranks *ranks, int64_t exchange)
   fluid_run(ranks->fluid, schedule, exchange, begins_after, ranks);
   meet(ranks, first, end);
   for (int64_t m = first; m < end; m++)
-    arrive(ranks, m, at_once, ranks->fluid->flow[m - first].end);
+    arrive(ranks, m, at_once, ranks->fluid->transfer[m - first].end);
 }
 
 static void load_links(Ranks *ranks, int64_t exchange)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from energy_of_records import record_energy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from platforms.model.placement import block, configured
 from platforms.model.platform import Power
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
-from predictor.answers.energy import busy_throughout, host_energy, host_load, record_energy, run_energy, with_energy
+from predictor.answers.energy import busy_throughout, host_energy, host_load, run_energy, with_energy
 from predictor.base import HostLoad, Prediction
 from predictor.evidence.broker import Broker
 from predictor.registry import predictors

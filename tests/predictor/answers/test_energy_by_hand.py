@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from energy_of_records import record_energy, record_loads
 
 from apps.programs.problem import problem
 from apps.spec.target import Target
@@ -14,8 +15,6 @@ from predictor.answers.energy import (
     has_default_watts,
     host_energy,
     host_load,
-    record_energy,
-    record_loads,
     run_energy,
     with_energy,
 )

@@ -11,14 +11,7 @@ from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers import regime
 from predictor.answers.answers import Answer
-from predictor.answers.regime import (
-    RegimeRow,
-    error_range,
-    holds_from,
-    read_map,
-    true_times,
-    with_error_range,
-)
+from predictor.answers.regime import RegimeRow, error_range, holds_from, read_map, true_times, with_error_range
 from predictor.answers.text import answer_lines
 from predictor.base import ErrorRange, Prediction
 from predictor.predict import answer_to_json

@@ -7,9 +7,10 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, If, Label, Receive, Repeat, Send
+from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import Compute, If, Label, Receive, Repeat, Send
 from predictor.blocks.setting import Setting
 from tests.counting import lines_run
 from tests.verbs import blocks as main

@@ -3,8 +3,9 @@
 import pytest
 
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, If, Label, ReadDisk
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import Compute, If, Label, ReadDisk
 from predictor.blocks.setting import Setting
 
 # Disk of 540e6 byte/s, 0.1 ms; links of 100 Mbyte/s, 0.1 ms from node to node.

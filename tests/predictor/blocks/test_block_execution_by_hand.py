@@ -6,9 +6,13 @@ import pytest
 from one_by_one import ToyMachine
 
 from platforms.errors import UserError
-from predictor.blocks.application import (
+from predictor.blocks.application import Application
+from predictor.blocks.evaluation import steady
+from predictor.blocks.evaluation.execution import Execution
+from predictor.blocks.evaluation.process_by_process import ProcessByProcess
+from predictor.blocks.machines.machine import Group
+from predictor.blocks.programs import (
     AllToAll,
-    Application,
     Barrier,
     Broadcast,
     Compute,
@@ -28,10 +32,6 @@ from predictor.blocks.application import (
     While,
     WriteDisk,
 )
-from predictor.blocks.evaluation import steady
-from predictor.blocks.evaluation.execution import Execution
-from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.machines.machine import Group
 from predictor.blocks.steps import StepActions
 
 

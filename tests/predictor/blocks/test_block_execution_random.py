@@ -5,9 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from one_by_one import OneByOne, ToyMachine
 
-from predictor.blocks.application import (
+from predictor.blocks.application import Application
+from predictor.blocks.evaluation.execution import Execution
+from predictor.blocks.machines.machine import Group
+from predictor.blocks.programs import (
     AllToAll,
-    Application,
     Barrier,
     Broadcast,
     Compute,
@@ -21,8 +23,6 @@ from predictor.blocks.application import (
     Send,
     WriteDisk,
 )
-from predictor.blocks.evaluation.execution import Execution
-from predictor.blocks.machines.machine import Group
 
 
 def check(application, groups):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from platforms.errors import UserError
 from predictor.blocks.expressions import Expression
-from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.progression import Progression, Split
 
 PYTHON = {"ceil": ceil, "floor": floor, "log2": log2, "sqrt": sqrt, "min": min, "max": max, "abs": abs}
 EXPRESSIONS = """

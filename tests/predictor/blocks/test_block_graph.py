@@ -5,23 +5,13 @@ import pytest
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.blocks import run_command
-from predictor.blocks.application import (
-    Application,
-    Compute,
-    If,
-    Label,
-    ReadDisk,
-    Receive,
-    ReceiveAny,
-    Repeat,
-    Reply,
-    Send,
-)
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation import choice
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.graph import evaluate as graph
 from predictor.blocks.graph import events
 from predictor.blocks.names import COHORTS, GRAPH
+from predictor.blocks.programs import Compute, If, Label, ReadDisk, Receive, ReceiveAny, Repeat, Reply, Send
 from predictor.blocks.setting import Setting
 from predictor.dpgraph.known import DEFAULTS
 

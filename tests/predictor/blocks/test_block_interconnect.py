@@ -4,8 +4,9 @@ import pytest
 
 from platforms.system.named import system_named
 from predictor.blocks import run_command
-from predictor.blocks.application import Application, Compute, Label
+from predictor.blocks.application import Application
 from predictor.blocks.machines.power import interconnect
+from predictor.blocks.programs import Compute, Label
 from predictor.blocks.setting import Setting
 
 

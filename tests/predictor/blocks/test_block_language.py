@@ -10,11 +10,12 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Call, Compute, Label, NamedSteps, Receive, Repeat, Send, While
+from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.expressions import Expression, grid_functions
 from predictor.blocks.parsing import NOBODY
+from predictor.blocks.programs import Call, Compute, Label, NamedSteps, Receive, Repeat, Send, While
 from predictor.blocks.setting import Setting
 from predictor.blocks.steps import check_constants
 from predictor.blocks.stream.expand import expand

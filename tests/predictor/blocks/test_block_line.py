@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.blocks.evaluation.line import Client, Line, followed, interleaved, joined, later, serve, serve_row
-from predictor.blocks.processes.progression import Part
+from predictor.blocks.progression import Part
 
 starts = st.integers(0, 40).map(float)
 steps = st.sampled_from((0.0, 0.0, 1.0, 2.5, -0.5, 7.0))

@@ -10,9 +10,13 @@ from apps.programs.problem import problem
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.base import OutOfRange
-from predictor.blocks.application import (
+from predictor.blocks.application import Application
+from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.evaluation.process_by_process import ProcessByProcess
+from predictor.blocks.machines.machine import Group
+from predictor.blocks.predictor import describe
+from predictor.blocks.programs import (
     AllToAll,
-    Application,
     Barrier,
     Broadcast,
     Compute,
@@ -24,10 +28,6 @@ from predictor.blocks.application import (
     Send,
     WriteDisk,
 )
-from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.machines.machine import Group
-from predictor.blocks.predictor import describe
 from predictor.blocks.published.parameters import published_r2
 from predictor.blocks.setting import Setting
 from tests.verbs import blocks as main

@@ -7,20 +7,10 @@ from math import fsum
 import pytest
 
 from platforms.system.named import system_named
-from predictor.blocks.application import (
-    AllReduce,
-    Application,
-    Barrier,
-    Compute,
-    If,
-    Label,
-    Receive,
-    Repeat,
-    Send,
-    WriteDisk,
-)
+from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import AllReduce, Barrier, Compute, If, Label, Receive, Repeat, Send, WriteDisk
 from predictor.blocks.setting import Setting
 from tests.verbs import blocks as main
 

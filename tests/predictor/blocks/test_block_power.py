@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Barrier, Broadcast, Compute, Label
+from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.names import POWER_RULES
+from predictor.blocks.programs import Barrier, Broadcast, Compute, Label
 from predictor.blocks.setting import Setting
 from tests.verbs import blocks as main
 

@@ -6,24 +6,13 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import (
-    Application,
-    Call,
-    Compute,
-    If,
-    Label,
-    NamedSteps,
-    Repeat,
-    RepeatUntil,
-    Set,
-    While,
-    WriteDisk,
-)
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.programs import Call, Compute, If, Label, NamedSteps, Repeat, RepeatUntil, Set, While, WriteDisk
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import MOST_OPEN_TURNS, expand
 from predictor.blocks.stream.instructions import Loop
-from predictor.checkpoints.rhythm import one_checkpoint, rhythm_of, without_checkpoints
+from predictor.checkpoints.placed import one_checkpoint, rhythm_of, without_checkpoints
 from tests.predictor.blocks.test_block_language import described, operations
 
 HALVING = (Set("r", 1), While("r > tolerance", None, (Compute("8 * r"), Set.of("r /= 2"))))
@@ -48,6 +37,12 @@ def test_the_condition_of_repeat_until_is_tested_after_each_turn():
 def test_a_bound_ends_a_loop_before_its_condition(most):
     steps = tuple(kind("0 < x" if kind is While else "x < 0", most, (Compute(1),)) for kind in (While, RepeatUntil))
     assert operations(one(Set("x", 5), *steps)) == [[1] * (2 * most)]
+
+
+def test_loops_whose_condition_no_step_changes_are_not_followed_turn_by_turn():
+    loop = While("index < n", 10**6, (While("0 < 1", 10**6, (Compute("n"),)),))
+    (loops, nothing) = expand(one(loop, count=2, variables={"n": 1})).programs
+    assert nothing == () and [(outer.times, outer.body[0].times) for outer in loops] == [(10**6, 10**6)]
 
 
 def test_a_master_hands_out_chunks_until_the_work_is_used_up(tmp_path):

@@ -3,9 +3,10 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.blocks import application as steps
-from predictor.blocks.application import Application, Label
-from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks import programs as steps
+from predictor.blocks.application import Application
+from predictor.blocks.programs import Label
+from predictor.blocks.progression import Progression, Split
 from predictor.blocks.stream import expand as expand_module
 from predictor.blocks.stream.expand import Together, expand
 from predictor.blocks.stream.instructions import Collective, Compute, Loop, Receive, Send, executed

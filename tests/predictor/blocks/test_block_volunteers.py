@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 from itertools import islice, pairwise
 
@@ -12,7 +13,7 @@ from platforms.errors import UserError
 from predictor.blocks.volunteers import cli as command
 from predictor.blocks.volunteers.cli import Expectation, VolunteersRequest, expectation
 from predictor.blocks.volunteers.handing_out import Outcome, outcome
-from predictor.blocks.volunteers.periods import Drawn, Law
+from predictor.blocks.volunteers.periods import Drawn, Law, read_trace
 from predictor.blocks.volunteers.project import LEAVES, Project, Volunteer, read_project
 from predictor.failures.expected import restart_from_scratch
 
@@ -156,6 +157,21 @@ def test_an_interrupted_command_shows_the_draws_that_it_has(monkeypatch, capsys)
 HEAD = "[work]\nunits = 5\noperations = 4\n"
 GROUP = "[volunteers.a]\nspeed_flops = 1\n"
 CONSTANT = '{ kind = "constant", mean_s = 10 }'
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("volunteer,from_s,until_s\na,0,10,7\n", "trace.csv, line 2: more than 3 values"),
+        ("volunteer,from_s,until_s,from_s\na,0,10,7\n", "its columns are volunteer, from_s, until_s, from_s"),
+        ("volunteer,from_s\na,0\n", "its columns are volunteer, from_s. Name the columns"),
+        ("volunteer,from_s,until_s\n ,0,10\n", "trace.csv, line 2: the volunteer has no name"),
+    ],
+)
+def test_a_trace_has_three_columns_and_names(tmp_path, text, said):
+    (tmp_path / "trace.csv").write_text(text)
+    with pytest.raises(UserError, match=re.escape(said)):
+        read_trace(tmp_path / "trace.csv")
 
 
 def test_a_trace_gives_periods_that_nothing_changes(tmp_path, capsys):

@@ -21,11 +21,12 @@ from platforms.model.placement import block, cyclic, probe_placement
 from platforms.options import PlatformOptions, platform_from_request
 from predictor.answers.answers import predict
 from predictor.base import OutOfRange
-from predictor.blocks.application import Application, Barrier, Broadcast, Compute, If, Label, Receive, Send
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.machines.machine import Group, Posted
 from predictor.blocks.predictor import describe, evaluate
+from predictor.blocks.programs import Barrier, Broadcast, Compute, If, Label, Receive, Send
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import Send as Sent
 from predictor.blocks.stream.instructions import executed

@@ -7,12 +7,20 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Barrier, Compute, If, Label, Repeat, WriteDisk
+from predictor.blocks.application import Application
+from predictor.blocks.programs import Barrier, Compute, If, Label, Repeat, WriteDisk
 from predictor.blocks.setting import Setting
 from predictor.checkpoints.cli import main
 from predictor.checkpoints.expectation import NO_FAILURES, OWN, SCRATCH, best, expectation, expectations
-from predictor.checkpoints.placed import Placed, own_interval, placed
-from predictor.checkpoints.rhythm import has_checkpoints, one_checkpoint, rhythm_of, without_checkpoints
+from predictor.checkpoints.placed import (
+    Placed,
+    has_checkpoints,
+    one_checkpoint,
+    own_interval,
+    placed,
+    rhythm_of,
+    without_checkpoints,
+)
 from predictor.failures.expected import restart_from_scratch, with_checkpoints
 
 # A node computes 1e9 operations in a second, takes 10 W idle and 30 W computing, and fails three times in 10^6 s.

@@ -14,10 +14,20 @@ from platforms.errors import UserError
 from platforms.model.placement import probe_placement
 from predictor import check as command
 from predictor.base import Cost, EvidenceRequest, OutOfRange, Prediction
-from predictor.conformance.cases import CASES, SETTINGS, permuted, renamed, scaled
 from predictor.conformance.checks import CHECKS
-from predictor.conformance.judge import ANSWERS, EXCUSED, EXCUSES, FAILS, PASSES, UNJUDGED, Excuse, excuse, judge
-from predictor.conformance.report import page_tables, text_lines
+from predictor.conformance.judge import (
+    ANSWERS,
+    EXCUSED,
+    EXCUSES,
+    FAILS,
+    PASSES,
+    UNJUDGED,
+    Excuse,
+    excuse,
+    judge,
+    text_lines,
+)
+from predictor.conformance.subject import CASES, SETTINGS, permuted, renamed, scaled
 from predictor.extrap import process
 from predictor.registry import PREDICTORS, predictor
 
@@ -380,6 +390,27 @@ def test_findings_are_shown_up_to_three(invented):
     lines = text_lines(list(judge(Worse(), invented, checks=[wanted])))
     assert lines[2:4] == ["", "honest fails refuses: What it does not predict, it refuses in one line."]
     assert lines[-1] == "    and 3 more"
+
+
+def page_tables():
+    """Return the tables of docs/reference/conformance.md: the checks, and the excuses."""
+    return "\n".join([*_checks(), "", *_excuses()]) + "\n"
+
+
+def _checks():
+    yield "| check | meaning | how it is judged |"
+    yield "|---|---|---|"
+    for check in CHECKS:
+        yield f"| `{check.name}` | {check.meaning} | {check.judged} |"
+
+
+def _excuses():
+    yield "| check | predictors | excused up to | reason |"
+    yield "|---|---|---|---|"
+    for excuse_listed in EXCUSES:
+        most = "-" if excuse_listed.most is None else f"{excuse_listed.most:g}"
+        names = ", ".join(f"`{name}`" for name in excuse_listed.predictors)
+        yield f"| `{excuse_listed.check}` | {names} | {most} | {excuse_listed.reason} |"
 
 
 def test_the_page_has_the_tables_of_the_code():

@@ -10,16 +10,19 @@ from scipy.special import lambertw
 from platforms.errors import UserError
 from predictor.failures.expected import (
     INTERVALS,
+    NO_FAILURES,
+    SCRATCH,
+    Failures,
     daly,
     daly_first_order,
     daly_time,
     exact,
+    outlook,
     restart_from_scratch,
     stretch_time,
     with_checkpoints,
     young,
 )
-from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 
 @pytest.mark.parametrize(("M_min", "optimum_min"), [(24 * 60, 117), (6 * 60, 57), (15, 9.1)])

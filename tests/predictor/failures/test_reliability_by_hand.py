@@ -9,17 +9,20 @@ import pytest
 from platforms.errors import UserError
 from predictor.failures.expected import (
     INTERVALS,
+    NO_FAILURES,
+    SCRATCH,
     SEGMENTS,
+    Failures,
     daly,
     daly_first_order,
     daly_time,
     exact,
+    outlook,
     restart_from_scratch,
     stretch_time,
     with_checkpoints,
     young,
 )
-from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 INF = math.inf
 

@@ -14,9 +14,8 @@ from predictor.grid import space
 from predictor.grid.cli import main
 from predictor.grid.graph_times import GraphTimes
 from predictor.grid.request import read_request
-from predictor.grid.search import Search
+from predictor.grid.search import GridTimes, NoAnswer, PredictorTimes, Search
 from predictor.grid.space import candidates
-from predictor.grid.times import GridTimes, NoAnswer, PredictorTimes
 from predictor.registry import predictor
 
 # Round prices, so that budgets can be checked by hand.

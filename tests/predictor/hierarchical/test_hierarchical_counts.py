@@ -10,8 +10,15 @@ from apps.traffic import traffic
 from apps.traffic.lines import Lines
 from apps.traffic.path import LARGE_BYTES, Path, Route, all_to_all_path
 from platforms.errors import UserError
-from predictor.hierarchical.counts.declared import Speeds, counted, counted_names, traffic_path
-from predictor.hierarchical.counts.planned import Plan, kernel_problem, speeds
+from predictor.hierarchical.counts.declared import (
+    Plan,
+    Speeds,
+    counted,
+    counted_names,
+    kernel_problem,
+    speeds,
+    traffic_path,
+)
 from predictor.hierarchical.multicore_cluster import LATENCY_S, read_cluster, table_cluster
 
 MACHINE = Speeds(1e9, 10e9, 1e9, 1e-6, inside_Bps=10e9)

@@ -18,8 +18,18 @@ from predictor.answers.text import answer_lines
 from predictor.base import Cost, Evidence, EvidenceRequest, Interval, Prediction
 from predictor.intervals import interval as module
 from predictor.intervals.calibration import Calibration
-from predictor.intervals.cases import CASE_COLUMNS, CASES_FILE, CalibrationCase, by_predictor, known_cases, read_cases
-from predictor.intervals.features import MEASURED, SURROUNDINGS, Features, features_of
+from predictor.intervals.cases import (
+    CASE_COLUMNS,
+    CASES_FILE,
+    MEASURED,
+    SURROUNDINGS,
+    CalibrationCase,
+    Features,
+    by_predictor,
+    features_of,
+    known_cases,
+    read_cases,
+)
 from predictor.intervals.interval import bounds, calibration_of, calibration_or_none, with_interval
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
-from predictor.nodes.drivers import Noise
-from predictor.nodes.noise import perturb
+from predictor.nodes.drivers import Noise, perturb
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.outliers import glitches
 

@@ -14,9 +14,8 @@ from predictor.nodes.own_measurements import read_measured
 from predictor.nodes.probes import shortlist
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.nearness import LEAST, nearness
-from predictor.npt.predictability import CAUTION, FINE, REFUSED, UNKNOWN, checks
-from predictor.npt.resampling import cross_validated_error
+from predictor.npt.outliers import LEAST, nearness
+from predictor.npt.predictability import CAUTION, FINE, REFUSED, UNKNOWN, checks, cross_validated_error
 from predictor.npt.tables import equations
 
 SIZES = (32, 48, 64, 96, 128, 160)

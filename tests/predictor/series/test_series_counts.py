@@ -3,7 +3,7 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.series.counts import counts
+from predictor.series.grid import counts
 
 
 @pytest.mark.parametrize(

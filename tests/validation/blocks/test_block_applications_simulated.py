@@ -10,9 +10,10 @@ from apps.runs.runner import Runner
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.base import OutOfRange
-from predictor.blocks.application import (
+from predictor.blocks.application import Application
+from predictor.blocks.description import read_application
+from predictor.blocks.programs import (
     AllToAll,
-    Application,
     Barrier,
     Broadcast,
     Compute,
@@ -28,7 +29,6 @@ from predictor.blocks.application import (
     Send,
     WriteDisk,
 )
-from predictor.blocks.description import read_application
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import expand
 from validation.blocks import cli

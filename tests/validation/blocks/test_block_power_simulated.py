@@ -4,7 +4,8 @@ import pytest
 
 from apps.runs.runner import Runner
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, Label, Receive, Send
+from predictor.blocks.application import Application
+from predictor.blocks.programs import Compute, Label, Receive, Send
 from predictor.blocks.setting import Setting
 from validation.blocks import cli
 from validation.blocks.comparison import compare
