@@ -14,9 +14,8 @@ from pathlib import Path
 
 from apps.errors import SimulationError
 from apps.options.exit_status import exit_status
-from apps.programs.iterations_table import FILE, read_table
 from apps.programs.kernel import named_kernel
-from apps.programs.problem import Problem, sized_problem
+from apps.programs.problem import FILE, Problem, read_table, sized_problem
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target

@@ -1,8 +1,8 @@
 """Speed of the graph predictor in a warm process.
 
-Measured are the messages per second of one core in the evaluation of 20 iterations (limit: 5 million, in the median of
-many), the ratio to the steady-state and the full simulation, and a sweep of random platforms for one app on 32 ranks
-(limit for LU: 1,000 in 10 s on two cores, 20 s of processor time).
+Measured are the messages per second of one core in the evaluation of 20 iterations, all of them executed (limit: 5
+million, in the median of many), the ratio to the steady-state and the full simulation, and a sweep of random platforms
+for one app on 32 ranks (limit for LU: 1,000 in 10 s of processor time), for which iterations are left out that repeat.
 """
 
 import argparse

@@ -42,8 +42,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.child.run_folder import environment
-from apps.child.smpirun import smpirun_command, write_host_file
+from apps.child.run_folder import environment, smpirun_command, write_host_file
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.recording.events import Elapse, Mark

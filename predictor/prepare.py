@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from apps.child.keeper.program import keeper_program
 from apps.options.exit_status import exit_status
 from apps.recording.recorder.library import recorder_library
-from apps.smpi.thread_clock import thread_clock_library
+from apps.smpi.launch import thread_clock_library
 from platforms.command.command import Command
 from platforms.command.request import Request
 from platforms.files.caching import cache_folder

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.program_tables import KEYS as PROBLEM_KEYS
-from apps.options.program_tables import problem_of_table, said_of
-from apps.options.programs import ProgramOptions
+from apps.options.programs import KEYS as PROBLEM_KEYS
+from apps.options.programs import ProgramOptions, problem_of_table, said_of
 from apps.options.runner import RunnerOptions, checked_runner, runner_from_request
 from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, sized_problem

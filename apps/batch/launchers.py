@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from apps.batch.expander import Unknown
 from apps.batch.headers import Allocation
+from apps.batch.lexer import Unknown
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from apps.batch.expander import Unknown, fields, joined
 from apps.batch.headers import Allocation
 from apps.batch.launchers import LAUNCHERS, Launch, launch_of
-from apps.batch.lexer import HEREDOC, NEWLINE, REDIRECTIONS, TEXT, Piece, Word
+from apps.batch.lexer import HEREDOC, NEWLINE, REDIRECTIONS, TEXT, Piece, Unknown, Word, fields, joined
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _OPENING = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac", "{": "}"}

@@ -16,11 +16,12 @@ from platforms.command.request import given
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
-from platforms.files.writing import check_writable, write_picture, write_text
+from platforms.files.writing import check_writable, write_text
+from platforms.plotting.pictures import write_picture
 
 if TYPE_CHECKING:
     from apps.calibrate.points import Measured
-    from apps.calibrate.readers.sample import Sample
+    from apps.calibrate.readers import Sample
     from apps.calibrate.report import Calibration
 
 _DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of a
@@ -36,10 +37,9 @@ def answer(request: CalibrateRequest) -> Reply:
     _check(request)
     if request.patterns:
         # Imported here because they are slow to import.
-        from apps.calibrate.patterns import report as patterns
-        from apps.calibrate.patterns.calibrate import calibrated as from_patterns
+        from apps.calibrate.patterns import calibrate as patterns
 
-        shared = from_patterns(request, _files(request))
+        shared = patterns.calibrated(request, _files(request))
         return Reply(shared, lambda: patterns.as_text(shared, wide=request.wide), lambda: patterns.as_json(shared))
     if not request.p2p:
         # Imported here because they are slow to import.
@@ -67,14 +67,12 @@ def calibrated(request: CalibrateRequest) -> Calibration:
         SimulationError: The replay does not succeed.
     """
     # Imported here because they are slow to import.
-    from apps.calibrate.message_error import ends, property_of
     from apps.calibrate.model import model_of
     from apps.calibrate.picture import calibration_figure
     from apps.calibrate.platform_file import Cluster, platform_file, smpi_options
-    from apps.calibrate.points import fitted_and_held_out, held_out_sizes
-    from apps.calibrate.readers.reading import measured_of, read_samples
-    from apps.calibrate.replay import replayed
-    from apps.calibrate.report import Calibration
+    from apps.calibrate.points import ends, fitted_and_held_out, held_out_sizes, property_of
+    from apps.calibrate.readers import measured_of, read_samples
+    from apps.calibrate.report import Calibration, replayed
     from platforms.read.read import kept_file, read_platform
 
     samples = read_samples(request.p2p, given(request.cluster))

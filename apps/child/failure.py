@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from apps.child.process import Finished
 from apps.errors import Departed, KernelError, SimulationError, Unrecorded
+from platforms.errors import PlatformError
+from platforms.model.platform import Change
 
 _EXCEPTION = re.compile(r"Uncaught exception [\w:]+(?: by \S+)?: (.*)")
 _PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
@@ -210,3 +214,29 @@ def check_recorded(done: Finished, what: str) -> None:
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)
+
+
+_REMEDY = "Leave it out (--clusters, --hostfile), or remove its profile"
+
+
+@contextmanager
+def failures_explained(changes: Sequence[Change], done: Finished) -> Iterator[None]:
+    """Replace a SimulationError by a PlatformError if the platform's profiles may have caused it.
+
+    A host that a profile has turned off does not answer, and SimGrid loses messages that are on a link when a profile
+    changes the link.  Runs that were ended from outside, by the program itself or for lack of memory keep their error.
+
+    Raises:
+        PlatformError: In place of the SimulationError.
+    """
+    try:
+        yield
+    except SimulationError as err:
+        harmful = [change for change in changes if change.kind == "state" or change.resource == "link"]
+        failed = failure(done)
+        if not harmful or (failed is not None and not failed.by_platform):
+            raise
+        worst = min(harmful, key=lambda change: (change.kind != "state", change.from_s))
+        lost = "" if worst.kind == "state" else ", and SimGrid loses the messages that are on the link at that time"
+        more = f" ({len(harmful) - 1} more like that)" if len(harmful) > 1 else ""
+        raise PlatformError(str(err), f"{worst}{lost}{more}", _REMEDY) from err

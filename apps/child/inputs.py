@@ -1,8 +1,8 @@
 """Read the inputs logged by a run of a user's program.
 
 A record of the file ``inputs`` has a letter, the size and the time of change (s, ns) of an existing file, and a text,
-separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/inputs.py write the records
-in the order of the first queries:
+separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/__main__.py write the
+records in the order of the first queries:
 
     F  an existing file or folder was opened or queried
     A  the same for a missing one

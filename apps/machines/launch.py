@@ -1,7 +1,8 @@
-"""Start programs on a real machine; no other module starts one."""
+"""Start programs on a real machine, in turns: two at once disturb each other.  No other module starts one."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -10,8 +11,8 @@ import socket
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,13 +20,76 @@ from typing import Any
 
 from apps.child.process import Finished, run_bounded
 from apps.child.run_folder import working_folder
-from apps.errors import KernelError
+from apps.errors import KernelError, Stopped
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
+from platforms.files.caching import cache_folder, unusable
 from platforms.files.commands import find_command
+from platforms.files.locks import try_lock
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment
 from platforms.simgrid.compiling import compiler_stamps, find_compiler
+from platforms.terminal.progress import doing
+
+_STEP_S = 0.2  # interval between two tries
+_LOCKS = 64
+
+
+@contextmanager
+def alone_on(machine: Machine, stop: threading.Event | None = None) -> Iterator[None]:
+    """Wait until no other run of this user is on the machine's hosts, and hold back others while the context lasts.
+
+    Files of several machines may name the same host; their runs take turns too.  Other users of this computer, and
+    other computers, are not kept away.
+
+    Raises:
+        Stopped: ``stop`` was set while waiting.
+        UserError: The cache folder cannot be written.
+    """
+    stop = threading.Event() if stop is None else stop
+    folder = cache_folder() / "machines"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise unusable(folder, err.strerror or str(err)) from err
+    with ExitStack() as held:
+        for lock in _locks(machine.hosts):
+            held.enter_context(_alone(folder / f"{lock}.lock", machine, stop))
+        yield
+
+
+def _locks(hosts: Iterable[str]) -> list[int]:
+    """Return the numbers of the locks of hosts, in a common order, which prevents deadlocks.
+
+    Several hosts of a large machine share a lock, because a process may open few files.
+    """
+    hashes = (hashlib.sha256(real_name(host).encode()).digest() for host in hosts)
+    return sorted({digest[0] % _LOCKS for digest in hashes})
+
+
+def _wait(handle: int, path: Path, machine: Machine, stop: threading.Event) -> None:
+    """Wait for a lock."""
+    while (locked := try_lock(handle)) is not True:
+        if locked is None:
+            raise UserError(f"cache folder {path.parent}", "its file system has no locks", "Use another one")
+        if stop.wait(_STEP_S):
+            raise Stopped(f"machine {machine.name}: not started, because its runner was closed")
+
+
+@contextmanager
+def _alone(path: Path, machine: Machine, stop: threading.Event) -> Iterator[None]:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as err:
+        raise unusable(path.parent, err.strerror or str(err)) from err
+    try:
+        if not try_lock(handle):
+            with doing(f"waiting for another run on the hosts of machine {machine.name}"):
+                _wait(handle, path, machine, stop)
+        yield
+    finally:
+        os.close(handle)
+
 
 _NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
 _COMPLAINT = re.compile(

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from apps.errors import KernelError, SimulationError
-from apps.machines.launch import launch, printed_json
+from apps.machines.launch import alone_on, launch, printed_json
 from apps.machines.machine_file import Machine
-from apps.machines.turns import alone_on
 from apps.probes.blocks.measure import (
     DISK_BLOCKS,
     ON_ONE_NODE,

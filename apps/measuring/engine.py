@@ -15,17 +15,15 @@ from apps.child.process import Finished
 from apps.child.run_folder import WORK
 from apps.errors import KernelError, SimulationError
 from apps.kernels.arguments import kernel_arguments
-from apps.machines.launch import Launched, launch, printed_json, real_name
+from apps.machines.launch import Launched, alone_on, launch, printed_json, real_name
 from apps.machines.machine_file import Machine
-from apps.machines.this_computer import HOST
-from apps.machines.turns import alone_on
+from apps.machines.machine_platform import HOST
 from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_command
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import UserProgram, built_from, check_unchanged
 from apps.recording.recorder.real.library import INPUTS, READINGS, RECORDED, SITES, THREADS, real_recorder_library
-from apps.results.measured import Measured, far_repeats, median_repeat
-from apps.results.record import RunRecord, from_kernel
+from apps.results.record import Measured, RunRecord, far_repeats, from_kernel, median_repeat
 from apps.spec.run_spec import RunSpec
 
 # Processor time of other threads of a rank that is ignored, as a share and s: MPI has some, which poll and wait.

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from apps.errors import SimulationError
-from apps.machines.launch import Launched, find_launcher, launch, launcher_environment, printed_json
+from apps.machines.launch import Launched, alone_on, find_launcher, launch, launcher_environment, printed_json
 from apps.machines.machine_file import Machine
-from apps.machines.turns import alone_on
 from apps.measuring.compiling import layer_library, probe_program
 from apps.measuring.engine import same_host
 from apps.measuring.notes import FILE, VARIABLE, Notes, parse_notes

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from apps.errors import SimulationError
-from apps.machines.launch import launch, printed_json, tool_stamps
+from apps.machines.launch import alone_on, launch, printed_json, tool_stamps
 from apps.machines.machine_file import Machine
-from apps.machines.turns import alone_on
 from apps.probes.network.measure import FLAGS, HEADERS, REAL_SOURCES, NetworkPlan, node_seconds, program_hash
 from apps.probes.plan import Measurement
 from platforms.simgrid.compiling import compile_once

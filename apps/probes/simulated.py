@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from apps.child.process import Finished, run_bounded
-from apps.child.run_folder import environment
-from apps.child.smpirun import smpirun_command, write_host_file
+from apps.child.run_folder import environment, smpirun_command, write_host_file
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform

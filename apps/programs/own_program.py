@@ -17,12 +17,41 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from apps.errors import KernelError, OptionError
-from apps.programs.input_files import read_templates
 from apps.programs.libraries import exported_names, libraries
 from platforms.addons import is_there, provided
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
+
+_MOST_INPUT_BYTES = 16 << 20
+
+
+def read_templates(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return name and text of each file that is given as NAME=TEMPLATE or TEMPLATE, in the order of the names.
+
+    Without NAME a file has the name of its template.
+
+    Raises:
+        OptionError: A template cannot be read, a name has a folder, or two files have one name.
+    """
+    made: dict[str, str] = {}
+    for text in texts:
+        name, equals, template = text.partition("=")
+        if not equals:
+            name, template = os.path.basename(text), text
+        where = f"--program-file {text}"
+        if not name or name in (".", "..") or "/" in name or not template:
+            remedy = "Write NAME=TEMPLATE, NAME without a folder, or the name of the template alone"
+            raise OptionError(where, "not the name of a file in the folder of a run", remedy)
+        if name in made:
+            raise OptionError(where, f"there are two files {name}", "Drop one")
+        try:
+            content = input_bytes(template, most_bytes=_MOST_INPUT_BYTES)
+        except OSError as err:
+            raise OptionError(where, f"{template} cannot be read: {err.strerror}", "Name an existing file") from err
+        made[name] = content.decode("utf-8", "surrogateescape")
+    return tuple(sorted(made.items()))
+
 
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas

@@ -194,7 +194,7 @@ class Recording:
         """True if computation was timed during the recording, so that it varies from recording to recording."""
         return self.measured and not self.replayed
 
-    @property
+    @cached_property
     def waits_at_windows(self) -> bool:
         """True if one-sided calls wait for their own messages, so that ranks may wait for each other at a window."""
         locked = (Tag.LOCKED, Tag.LOCKED_FETCH)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from apps.recording.events import FROM_ANY, Kind, Recording
 
 
+@lru_cache(maxsize=1)  # a search asks for every configuration on as many ranks
 def answers_in_turn(recording: Recording) -> int:
     """Return how many messages from any source, with several senders per receiver, are answered before the next.
 

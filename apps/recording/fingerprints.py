@@ -19,7 +19,7 @@ import numpy.typing as npt
 from apps.recording.events import Mark, Recording
 from apps.recording.files import MOMENT, by_rank, difference, read_moments
 from apps.recording.iterations import Iterations
-from apps.results.steady.period import Pattern
+from apps.results.steady import Pattern
 
 MOST_TIMED = 1  # one clock reading shows no duration; with more, the program's course may depend on the time
 _MOST_PERIOD = 1024

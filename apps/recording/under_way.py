@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from apps.recording.events import Kind, Mark, Recording
 from apps.recording.files import by_rank
-from apps.results.steady.period import Period
+from apps.results.steady import Period
 
 FLIGHT = np.dtype([("messages", "f8"), ("first", "f8"), ("second", "f8")])  # InFlight of recorder/network.h
 

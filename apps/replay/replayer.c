@@ -1,5 +1,5 @@
 /* Replays a recording under SMPI: every rank computes, sends, receives and waits as its events say (the layout is that of
- * Event in apps/recording/recorder/recorder.h, the files are those of apps/replay/files.py).
+ * Event in apps/recording/recorder/recorder.h, the files are those of apps/replay/engine.py).
  *
  * All ranks share the memory of one process, and no message has a content: they share the buffers too. */
 #define _GNU_SOURCE

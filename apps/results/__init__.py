@@ -1,4 +1,4 @@
 """Results of one run: its record, its energy, and the extrapolation over its iterations.
 
-Public faces: ``record.RunRecord``, ``energy.counted``, ``steady.settle.settle``, ``steady.settle.extrapolate``.
+Public faces: ``record.RunRecord``, ``energy.counted``, ``steady.settle``, ``steady.extrapolate``.
 """

@@ -14,9 +14,7 @@ from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import COMMUNICATION, MEASURED
-from apps.results.measured import Measured
-from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
-from apps.results.timed import Timed
+from apps.results.record import NOT_SHOWN, Measured, RunRecord, Timed, iterations_caution
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.addons import is_there, provided

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from apps.errors import KernelError, SimulationError, Stopped
 from apps.results.inputs import Inputs
 from apps.runs.neutral import kept_options, neutral_platform, program_identity
-from apps.spec.computation import samples
 from apps.spec.machine_speed import processor_model
 from apps.spec.run_spec import RunSpec
+from apps.spec.settings import samples
 from apps.spec.target import Target
 from apps.store import Store
 from apps.store.identity import identity_hash

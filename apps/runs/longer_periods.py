@@ -18,7 +18,7 @@ from apps.errors import KernelError, SimulationError
 from apps.recording.files import Incomplete
 from apps.recording.fingerprints import calls_without_clocks, read_calls
 from apps.results.record import RunRecord
-from apps.results.steady.period import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.computation import with_timer, with_work
 from apps.runs.fingerprints import silent_platform
 from apps.runs.neutral import kept_options

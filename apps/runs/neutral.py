@@ -7,7 +7,7 @@ from typing import Any
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
 from apps.recording.recorder.library import recorder_hash
-from apps.results.steady.growth import REPETITION_RULE
+from apps.results.steady import REPETITION_RULE
 from apps.runs.engines import engine_named
 from apps.spec.choices import REPLAY
 from apps.spec.machine_speed import processor_model
@@ -82,7 +82,7 @@ def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "class": problem.preset,
         "iterations": iterations,
         "ranks": spec.target.nranks,
-        "recorder_hash": provided("apps.s4u.layer:layer_hash")()
+        "recorder_hash": provided("apps.s4u.engine:layer_hash")()
         if default_engine(problem) == "s4u"
         else recorder_hash(),
         "simgrid": simgrid_identity(),
@@ -91,7 +91,7 @@ def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
 
 def _layer_hash() -> str:
     """Return the identity of the recorder of programs in Python."""
-    digest: str = provided("apps.s4u.layer:layer_hash")()
+    digest: str = provided("apps.s4u.engine:layer_hash")()
     return digest
 
 

@@ -13,8 +13,7 @@ from apps.recording.events import DATA_OPS
 from apps.recording.fingerprints import Fingerprints, departure, pattern_of
 from apps.results.inputs import Inputs
 from apps.results.record import RunRecord
-from apps.results.steady.period import FIRST_TRY, Pattern
-from apps.results.steady.settle import extrapolate, settle
+from apps.results.steady import FIRST_TRY, Pattern, extrapolate, settle
 from apps.runs.fingerprints import noted_in_full
 from apps.spec.run_spec import RunSpec
 from apps.store import Store

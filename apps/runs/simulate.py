@@ -11,7 +11,7 @@ from apps.errors import Departed
 from apps.programs.kernel import named_kernel
 from apps.results.inputs import Inputs, merged
 from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
-from apps.results.steady.settle import extrapolate, settle
+from apps.results.steady import extrapolate, settle
 from apps.runs.cautions import run_cautions
 from apps.runs.computation import with_timer, with_work
 from apps.runs.engines import NATIVE, run_identity, run_iterations

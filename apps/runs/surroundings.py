@@ -21,7 +21,7 @@ from apps.recording.files import Incomplete
 from apps.recording.fingerprints import calls_without_clocks, read_calls
 from apps.recording.recorder.library import recorder_hash
 from apps.results.inputs import Inputs
-from apps.results.steady.period import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.fingerprints import silent_platform
 from apps.runs.neutral import kept_options
 from apps.smpi.engine import PARTS, Surroundings, note_fingerprints

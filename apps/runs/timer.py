@@ -21,7 +21,7 @@ from apps.programs.own_program import UserProgram
 from apps.programs.printed_time import OPTION, Printed, Timer, printed_time
 from apps.recording.files import Incomplete, by_rank
 from apps.results.inputs import Inputs
-from apps.results.steady.period import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.engines import engine_named
 from apps.runs.fingerprints import silent_platform
 from apps.runs.neutral import kept_options, program_identity

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
 import sys
 import threading
 from dataclasses import replace
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from apps.child.failure import failures_explained
 from apps.child.inputs import noted_inputs
-from apps.child.outages import failures_explained
 from apps.child.process import LOG_LIMIT_BYTES, Finished, run_bounded
 from apps.child.run_folder import environment, working_folder
 from apps.child.verdict import check_success
-from apps.errors import NoIterations, SimulationError
+from apps.errors import NoIterations, SimulationError, check_still
 from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import check_unchanged
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
-from apps.s4u.layer import check_layer, layer_hash
 from apps.spec.engine_options import trace_options
 from apps.spec.run_spec import RunSpec
 from apps.spec.s4u_limits import detached_below_bytes
@@ -32,6 +33,36 @@ from platforms.files.scratch import scratch_folder
 from platforms.read.content import loadable
 from platforms.simgrid.installed import INSTALL, check_simgrid
 from platforms.simgrid.repairs import loaded_first
+
+_HERE = Path(__file__).parent
+_LANGUAGE = _HERE.parent / "traffic"
+
+
+@cache
+def layer_hash(kernel: Kernel | None = None) -> str:
+    """Return a hash of this package and of the declaration that it plays, if it plays a kernel's.
+
+    The hash is that of the files at the first call.
+    """
+    return _hash_now(kernel)
+
+
+def check_layer(kernel: Kernel | None) -> None:
+    """Check that the files are still those of ``layer_hash``.
+
+    Raises:
+        KernelError: They were changed.
+    """
+    check_still("the engine s4u", layer_hash(kernel), _hash_now(kernel))
+
+
+def _hash_now(kernel: Kernel | None) -> str:
+    declaration = () if kernel is None else (*sorted(_LANGUAGE.glob("*.py")), *kernel.declarations)
+    digest = hashlib.sha256()
+    for source in (*sorted(_HERE.glob("*.py")), *declaration):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
 
 _ROOT = Path(__file__).parents[2]  # the folder of the package `apps`
 # Files of this project, which are no inputs of a program.

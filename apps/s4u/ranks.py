@@ -17,13 +17,78 @@ from typing import TYPE_CHECKING, Any
 import simgrid
 
 from apps.recording.events import Mark, Op
-from apps.s4u import collectives
-from apps.s4u.section import Section
-from apps.s4u.versions import get_async
+from apps.s4u.events import Section, get_async
+from apps.traffic.collectives import Call, steps
 
 if TYPE_CHECKING:
     from apps.s4u.energy import RankMeter
     from apps.s4u.events import Events
+
+
+# Collectives of programs in Python: the messages of apps/traffic/collectives.py, with what they carry.
+#
+# Messages that begin together are waited for together.  No rank takes part in more than one collective at a time.
+
+
+def play(
+    rank: Rank, op: Op, size_bytes: int = 0, *, root: int = -1, payload: Any = None,
+    members: Sequence[int] | None = None, counts: Sequence[int] = (),
+) -> dict[int, Any]:  # fmt: skip
+    """Do a rank's part in a collective, and return what it received by the sender's place among the members.
+
+    Args:
+        rank: The rank.
+        op: The collective.
+        size_bytes: As in ``Op``.
+        root: The place of the root among the members; -1: there is none.
+        payload: What the rank sends, until it receives a payload, which it sends on.
+        members: The ranks that take part; None: all.
+        counts: As in ``Call``.
+
+    Raises:
+        UserError: SMPI has no algorithm for this collective, size and number of members.
+    """
+    members = range(rank.size) if members is None else members
+    received: dict[int, Any] = {}
+    for step in steps(Call(op, members.index(rank.rank), len(members), root, size_bytes, counts)):
+        requests = [
+            rank.collective_send(members[partner], sent_bytes, payload)
+            if is_send
+            else rank.collective_receive(members[partner])
+            for is_send, partner, sent_bytes in step.operations
+        ]
+        for (is_send, partner, _), came in zip(step.operations, rank.waitall(requests), strict=True):
+            if not is_send:
+                received[partner] = payload = came
+    return received
+
+
+def reduce(rank: Rank, size_bytes: int, root: int, value: Any, op: Callable[[Any, Any], Any]) -> Any:
+    """Return ``op`` over all values in the order of the ranks at the root; None elsewhere or if a value is missing."""
+    received = play(rank, Op.REDUCE, size_bytes, root=root, payload=value)
+    if rank.rank != root:
+        return None
+    total, *others = [value if source == root else received[source] for source in range(rank.size)]
+    if total is None or any(other is None for other in others):
+        return None
+    for other in others:
+        total = op(total, other)
+    return total
+
+
+def broadcast(rank: Rank, size_bytes: int, root: int, payload: Any) -> Any:
+    """Return the payload of the root."""
+    received = play(rank, Op.BCAST, size_bytes, root=root, payload=payload)
+    return next(iter(received.values()), payload)
+
+
+def split(rank: Rank, groups: Sequence[Sequence[int]]) -> None:
+    """Make a communicator of each group, whose first member then broadcasts its number."""
+    color = {member: number for number, group in enumerate(groups) for member in group}
+    key = {member: place for group in groups for place, member in enumerate(group)}
+    play(rank, Op.SPLIT, counts=[part for one in range(rank.size) for part in (color[one], key[one])])
+    play(rank, Op.CREATE, members=groups[color[rank.rank]])
+
 
 ENVELOPE_BYTES = 16
 MOST_BYTES = 2**31 - 1 - ENVELOPE_BYTES  # SimGrid's Python module passes sizes as C's int
@@ -237,25 +302,25 @@ class Rank:
     def barrier(self) -> None:
         """Wait for all ranks."""
         self._collective("barrier", None, 0)
-        collectives.play(self, Op.BARRIER)
+        play(self, Op.BARRIER)
 
     def bcast(self, size_bytes: int, *, root: int = 0, payload: Any = None) -> Any:
         """Return the payload of the root, on every rank."""
         root, size_bytes = self._collective("bcast", root, size_bytes)
-        return collectives.broadcast(self, size_bytes, root, payload)
+        return broadcast(self, size_bytes, root, payload)
 
     def reduce(
         self, size_bytes: int, *, root: int = 0, value: Any = None, op: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
         """Return ``op`` over the values of all ranks, in rank order, at the root; None elsewhere or without values."""
         root, size_bytes = self._collective("reduce", root, size_bytes)
-        return collectives.reduce(self, size_bytes, root, value, op)
+        return reduce(self, size_bytes, root, value, op)
 
     def allreduce(self, size_bytes: int, *, value: Any = None, op: Callable[[Any, Any], Any] = operator.add) -> Any:
         """Return ``op`` over the values of all ranks, in rank order, on every rank; None without values."""
         _, size_bytes = self._collective("allreduce", None, size_bytes)
-        total = collectives.reduce(self, size_bytes, 0, value, op)
-        return collectives.broadcast(self, size_bytes, 0, total)
+        total = reduce(self, size_bytes, 0, value, op)
+        return broadcast(self, size_bytes, 0, total)
 
     def split(self, groups: Sequence[Sequence[int]]) -> None:
         """Make a communicator of each group, as MPI_Comm_split does.
@@ -263,7 +328,7 @@ class Rank:
         ``groups``: the ranks of each group in their order; the groups in the order of their first ranks.
         """
         self._inject()
-        collectives.split(self, groups)
+        split(self, groups)
         if self._events is not None:
             self._events.made(next(members for members in groups if self.rank in members))
 
@@ -273,7 +338,7 @@ class Rank:
         self._count("alltoall", len(members) * size_bytes)
         if self._events is not None:
             self._events.collective(simgrid.Engine.clock, "alltoall", -1, size_bytes, members=members)
-        collectives.play(self, Op.ALLTOALL, size_bytes, members=members)
+        play(self, Op.ALLTOALL, size_bytes, members=members)
 
     def alltoallv(self, sizes_bytes: Sequence[int], *, members: Sequence[int]) -> None:
         """Exchange blocks, without payload, among the members of a communicator.
@@ -284,7 +349,7 @@ class Rank:
         self._count("alltoallv", sum(sizes_bytes))
         if self._events is not None:
             self._events.collective_of_sizes(simgrid.Engine.clock, "alltoallv", sizes_bytes, members=members)
-        collectives.play(self, Op.ALLTOALLV, members=members, counts=sizes_bytes)
+        play(self, Op.ALLTOALLV, members=members, counts=sizes_bytes)
 
     def _collective(self, name: str, root: int | None, size_bytes: int) -> tuple[int, int]:
         """Count and note a collective of all ranks; return root (-1: it has none) and size, checked."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from apps.child.failure import check_recorded
-from apps.child.outages import failures_explained
+from apps.child.failure import check_recorded, failures_explained
 from apps.child.process import Finished, run_bounded
 from apps.child.run_folder import environment, working_folder
 from apps.child.verdict import as_expected, check_success, final_record
@@ -29,10 +28,11 @@ from apps.smpi.launch import (
     launch,
     prepare,
     repeatable,
+    replay_settings,
     run_inputs,
+    timer_settings,
 )
 from apps.smpi.memorybus.library import bus_hash
-from apps.smpi.replay import replay_settings, timer_settings
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid

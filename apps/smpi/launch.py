@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from apps.child.inputs import noted_inputs
-from apps.child.smpirun import smpirun_command, write_host_file
-from apps.errors import KernelError
+from apps.child.run_folder import smpirun_command, write_host_file
+from apps.errors import Departed, KernelError
 from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
@@ -17,14 +17,62 @@ from apps.programs.libraries import private_libraries
 from apps.programs.own_program import built_from, check_unchanged, executable
 from apps.results.inputs import Inputs
 from apps.smpi.memorybus.library import bus_library
-from apps.smpi.thread_clock import thread_clock_library
+from apps.spec.choices import REPLAY
 from apps.spec.engine_options import check_host_names, trace_options
 from apps.spec.run_spec import RunSpec
 from platforms.files.commands import runs_programs
 from platforms.files.scratch import is_plain
 from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.repairs import loaded_first, repairs_library
+
+
+def timer_settings(spec: RunSpec, iterations: int) -> dict[str, str]:
+    """Return the recorder's settings for the program's own timer; none if it is not used, or is replayed."""
+    program = spec.target.problem.program
+    if program is None or program.timer is None or spec.engine == REPLAY:
+        return {}
+    return program.timer.settings(iterations)
+
+
+def replay_settings(spec: RunSpec, iterations: int, folder: Path) -> dict[str, str]:
+    """Return the recorder's settings, and write the files they name to the run's folder; none if nothing is replayed.
+
+    Raises:
+        Departed: The computation of this number of iterations cannot be derived from the timings.
+    """
+    if spec.compute != "measured" or spec.work is None:
+        return {}
+    # Imported here because it is slow to import.
+    from apps.recording.work import Irregular, write_steps
+
+    assert spec.host_speed_flops is not None  # checked with measured computation
+    try:
+        steps = spec.work.of(iterations)
+    except Irregular:
+        what = f"{iterations} iterations of {spec.target}"
+        raise Departed(f"{what}: their computation cannot be derived from that of all iterations") from None
+    place = folder / "steps"
+    place.mkdir()
+    write_steps(place, steps)
+    return {"RECORDER_WORK": str(place), "RECORDER_SPEED_FLOPS": f"{spec.host_speed_flops:.17g}"}
+
+
+_SOURCE = Path(__file__).with_name("thread_clock.c")
+
+
+def thread_clock_library() -> Path:
+    """Return the path of the library, which is compiled on first use and kept in the cache folder.
+
+    No simulated time depends on it, so it is not part of any identity.
+
+    Raises:
+        UserError: It cannot be compiled.
+    """
+    return compile_once(
+        "thread-clock", [_SOURCE], compiler=["gcc"], flags=["-O2", "-shared", "-fPIC"], libraries=["-ldl"]
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.programs.kernel import named_kernel
-from apps.results.steady.growth import REPETITION_RULE, RULE
+from apps.results.steady import REPETITION_RULE, RULE
 from apps.spec import checks
 from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
@@ -21,7 +21,7 @@ class RunSpec:
     """One simulation, described completely: equal specs give equal records, to the last digit.
 
     ``iterations`` gives the number of simulated iterations: ``full``, all; ``steady``, as many as show that they
-    repeat; or a number.  The remaining iterations are extrapolated (apps/results/steady/).
+    repeat; or a number.  The remaining iterations are extrapolated (apps/results/steady.py).
     """
 
     target: Target

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from apps.errors import OptionError
 from apps.programs.kernel import named_kernel
+from apps.programs.libraries import private_libraries, referred_names
+from apps.programs.own_program import UserProgram, executable
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
 from apps.spec.choices import (
@@ -18,12 +22,108 @@ from apps.spec.choices import (
     REPEATS,
     REPLAY,
 )
-from apps.spec.computation import resolved_compute
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
-from apps.spec.platform_efficiency import platform_efficiency
 from apps.spec.real_machine import RealMachine
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.model.platform import Host
+
+_EXECUTES, _SAMPLES = "smpi_execute", "smpi_sample"  # SMPI_SAMPLE_LOCAL and its like call the second
+
+
+def resolved_compute(compute: str, problem: Problem) -> str:
+    """Return ``injected``, ``measured`` or ``none``: the choice itself, or what AUTO means for the problem.
+
+    A program that a simulation runs and that never refers to SimGrid's functions for computation is measured.
+
+    Raises:
+        UserError: The program cannot be compiled or read.
+    """
+    if compute != AUTO:
+        return compute
+    program = problem.program
+    if program is None or program.is_python or program.recorded or not program.simulated:
+        return "injected"
+    return "injected" if injects(program) else "measured"
+
+
+def injects(program: UserProgram) -> bool:
+    """Return whether a program or one of its own libraries refers to SimGrid's functions that inject computation.
+
+    Raises:
+        UserError: The program cannot be compiled or read.
+    """
+    return any(name.startswith((_EXECUTES, _SAMPLES)) for name in _referred(program))
+
+
+def samples(program: UserProgram) -> bool:
+    """Return whether a program times blocks of itself, by SMPI_SAMPLE.
+
+    Raises:
+        UserError: The program cannot be compiled or read.
+    """
+    return any(name.startswith(_SAMPLES) for name in _referred(program))
+
+
+@lru_cache(maxsize=256)
+def _referred(program: UserProgram) -> frozenset[str]:
+    """Return the names of SMPI's own functions to which a program or its own libraries refer."""
+    binary = executable(program)
+    files = (str(binary), *private_libraries(binary))
+    return frozenset(name for file in files for name in referred_names(file) if name.startswith("smpi_"))
+
+
+_WHERE = f"--efficiency {PLATFORM_EFFICIENCY}"
+
+
+def platform_efficiency(
+    target: Target, *, memory_bus: float | str | None = None, bytes_per_flop: float | None = None
+) -> float:
+    """Return the share of its hosts' speed that the target's kernel sustains with as many ranks on each of them.
+
+    The time of an operation grows evenly from that of one rank to that of all cores.  All hosts of a run have the same
+    share, with which equal work on every rank takes the same total time.
+
+    Args:
+        target: The target.
+        memory_bus: As in RunSpec.  With a bus the share is that of one rank, less the time of its bytes on the bus:
+            the bus itself slows down several ranks.
+        bytes_per_flop: As in RunSpec.
+
+    Raises:
+        OptionError: The platform does not give it, or the program is the user's own.
+    """
+    problem = target.problem
+    if problem.program is not None:
+        raise OptionError(_WHERE, "it is the efficiency of a kernel", "Leave it out")
+    moved = problem.bytes_per_flop if bytes_per_flop is None else bytes_per_flop
+    counts = Counter(target.placement)
+    nominal_s = took_s = 0.0
+    for name, ranks in counts.items():
+        host = target.platform.host(name)
+        nominal_s += ranks / host.speed_flops
+        if memory_bus is None:
+            took_s += ranks * _operation_s(host, problem.name, target, ranks)
+        else:
+            bus_Bps = host.memory_Bps if isinstance(memory_bus, str) else memory_bus
+            alone_s = _operation_s(host, problem.name, target, 1)
+            left_s = alone_s - (moved or 0.0) / bus_Bps if bus_Bps else alone_s
+            if left_s < 1 / host.speed_flops:
+                text = f"on {name} {problem.name} leaves no time for its bytes on the memory bus"
+                raise OptionError(_WHERE, text, "Leave out --memory-bus: both shares include the memory")
+            took_s += ranks * left_s
+    return min(1.0, nominal_s / took_s)
+
+
+def _operation_s(host: Host, kernel: str, target: Target, ranks: int) -> float:
+    """Return the time of an operation on a host when this number of ranks compute, s."""
+    known_efficiency = next((efficiency for efficiency in host.efficiencies if efficiency.kernel == kernel), None)
+    if known_efficiency is None:
+        problem = f"platform {target.platform.name} gives no efficiency of {kernel} on host {host.name}"
+        raise OptionError(_WHERE, problem, "Calibrate it from a machine with --kernels, or give a number or reference")
+    alone_s, busy_s = (1 / (share * host.speed_flops) for share in (known_efficiency.alone, known_efficiency.busy))
+    busy = 0.0 if host.cores == 1 else min(1.0, (ranks - 1) / (host.cores - 1))
+    return alone_s + busy * (busy_s - alone_s)
 
 
 @dataclass(frozen=True)

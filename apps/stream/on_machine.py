@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from apps.errors import KernelError, SimulationError
-from apps.machines.launch import Launched, launch, printed_json, tool_stamps
+from apps.machines.launch import Launched, alone_on, launch, printed_json, tool_stamps
 from apps.machines.machine_file import Machine
-from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
 from apps.probes.machine.measure import machine_program, program_hash
 from apps.store.codec import as_fields, from_fields

@@ -75,8 +75,7 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
         UserError: The file cannot be written.
     """
     # Imported here because they are slow to import.
-    from apps.timelines.chrome import chrome_lines
-    from apps.timelines.paje import paje_lines
+    from apps.timelines.moments import chrome_lines, paje_lines
 
     name = FORMATS[Path(text).suffix]
     if name == OTF2:

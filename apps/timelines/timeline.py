@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.recording.events import Kind, Mark
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.recorded_run import run_recorded
 from apps.spec.run_spec import RunSpec
 from platforms.simgrid.installed import check_simgrid

@@ -1,4 +1,4 @@
 """Several programs in one simulation: jobs that share the platform's links, started and stopped at given dates.
 
-Public faces: ``run.run_together``, ``run.Attempt``, ``run.Ran``, ``events.PlatformEvent``.
+Public faces: ``run.run_together``, ``run.Attempt``, ``run.Ran``, ``run.PlatformEvent``.
 """

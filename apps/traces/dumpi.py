@@ -11,9 +11,7 @@ from typing import Any
 from apps.errors import TraceError
 from apps.recording.events import Kind, Mode, Op
 from apps.traces import calls
-from apps.traces.dumpi_comms import CART, MADE, OwnComms, resolve
-from apps.traces.dumpi_text import Call, Status, calls_in, extras_of
-from apps.traces.dumpi_types import Datatypes
+from apps.traces.dumpi_text import CART, MADE, Call, Datatypes, OwnComms, Status, calls_in, extras_of, resolve
 from apps.traces.events import COMM, KIND, PEER, REQUEST, RankEvents, Trace, member
 from platforms.wording import number_of
 

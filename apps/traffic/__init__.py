@@ -15,8 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
-from apps.programs.kernel import Kernel, kernel_names, kernels_with, named_kernel
-from apps.programs.kernel_file import EXACT, EXPECTED
+from apps.programs.kernel import EXACT, EXPECTED, Kernel, kernel_names, kernels_with, named_kernel
 from apps.programs.problem import Problem
 
 if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it

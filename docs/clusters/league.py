@@ -13,10 +13,9 @@ import numpy as np
 from pictures.style import BLUE, GREEN, GREY, INK, NOTE, ORANGE, PALE, PURPLE, RED, card, style, svg
 from write_results import first_rows
 
-from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
-from apps.calibrate.patterns.platform_file import sharing_options, sharing_platform
-from apps.calibrate.patterns.replay import replayed
+from apps.calibrate.patterns.platform_file import fitted_rows, sharing_of, sharing_options, sharing_platform
 from apps.calibrate.patterns.rows import read_rows as read_pattern_rows
+from apps.calibrate.patterns.rows import replayed
 from apps.calibrate.platform_file import Cluster
 from apps.calibrate.request import ALLTOALL, FIT_RANKS, LATENCY_US
 from clusters import csd3, hpl

@@ -8,7 +8,6 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -19,10 +18,8 @@ from platforms.files.spreadsheets import safe_table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 _PAUSE_S = 0.05  # interval between two checks for the reader of a pipe
-PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
 
 
 def check_writable(option: str, text: str) -> None:
@@ -41,7 +38,7 @@ def check_writable(option: str, text: str) -> None:
         elif path.is_file() or path.is_dir():  # opening and closing a pipe would end it for its reader
             path.open("ab").close()
     except (OSError, RuntimeError) as err:  # RuntimeError: a loop of symbolic links
-        raise _unwritable(option, text, err) from err
+        raise unwritable(option, text, err) from err
 
 
 def usable_folder(option: str, text: str) -> Path:
@@ -95,7 +92,7 @@ def write_lines(option: str, path: str, lines: Iterable[str]) -> None:
     try:
         _write_parts(path, (line.encode() for line in lines))
     except OSError as err:
-        raise _unwritable(option, path, err) from err
+        raise unwritable(option, path, err) from err
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -147,51 +144,8 @@ def write_csv(table: pd.DataFrame, path: str | Path) -> None:
     write_whole(path, safe_table(table).to_csv(index=False).encode())
 
 
-def check_picture(option: str, text: str) -> None:
-    """Check that a picture can be written at this place.
-
-    Raises:
-        UserError: The ending of the name is not one of PICTURES, or no file can be written there.
-    """
-    if text and _ending(text) not in PICTURES:
-        known = ", ".join(f".{name}" for name in PICTURES)
-        raise UserError(f"{option} {text}", f"no format for the ending {_ending(text)!r}", f"Write one of {known}")
-    check_writable(option, text)
-
-
-def write_picture(option: str, path: str | Path, figure: Figure, *, dpi: int = 150) -> None:
-    """Write a figure in the format of the file's ending; ``dpi`` (dots per inch) applies to .png.
-
-    Raises:
-        UserError: As check_picture, or the file cannot be written.
-    """
-    check_picture(option, str(path))
-    try:
-        save_figure(figure, path, dpi=dpi)
-    except OSError as err:
-        raise _unwritable(option, str(path), err) from err
-
-
-def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
-    """Write a figure so that equal figures give equal bytes: an SVG file has no date.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    # Imported here because it is slow to import.
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.hashsalt": "figure"}):  # otherwise its identifiers are random
-        content, kind = BytesIO(), _ending(path)
-        figure.savefig(content, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
-    write_whole(path, content.getvalue())
-
-
-def _ending(path: str | Path) -> str:
-    return Path(path).suffix.lstrip(".").lower()
-
-
-def _unwritable(option: str, path: str, err: Exception) -> UserError:
+def unwritable(option: str, path: str, err: Exception) -> UserError:
+    """Return what a user reads about a file that cannot be written."""
     return UserError(f"{option} {path}", _refused(err), "Choose another place")
 
 

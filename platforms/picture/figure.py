@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from platforms.model.platform import Link, Platform
-from platforms.picture.arrangement import Arrangement, arrange
-from platforms.picture.link_graph import cable
+from platforms.picture.arrangement import Arrangement, ZoneBox, arrange
+from platforms.picture.link_graph import Span, cable
 from platforms.picture.parts import Part, Parts, parts_of
-from platforms.picture.pen import FONT_PT, LINE_IN, Pen
 from platforms.picture.scales import GREY, MOST_BORDER_PT, Scales, kind_of, legend_rows
+from platforms.plotting.boxes import Sample, Sheet, sheet
+from platforms.plotting.charts import Figure
+from platforms.plotting.styles import INK
 from platforms.survey.quantities import bandwidth_text, count_text, latency_text
 from platforms.survey.survey import survey
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+FONT_PT = 8.0
+LINE_IN = 0.155  # from one line of text to the next
+_ZONES = ("#f1f1f1", "#e4e4e4", "#d8d8d8")  # by depth
 _CHARACTER_IN = 0.068  # mean width of a character; bold characters are 10 % wider
 _SQUARE = (0.17, 0.17)
 _JOINT = (0.16, 0.16)
@@ -76,9 +77,6 @@ def _width(text: str, *, bold: bool) -> float:
 def _drawn(
     platform: Platform, shown: Parts, placed: Arrangement, sizes: Sizes, scales: Scales, *, named_buses: bool
 ) -> Figure:
-    # Imported here because it is slow to import.
-    from matplotlib.figure import Figure
-
     title, *subtitle = _title(platform, shown)
     legend = legend_rows(shown, scales)
     left, bottom, right, top = _bounds(placed, sizes)
@@ -87,38 +85,70 @@ def _drawn(
     head, foot = 0.36 + len(subtitle) * LINE_IN, 0.2 + len(legend) * LINE_IN * 1.15
     height = top - bottom + head + foot
     scale = min(1.0, MOST_IN[0] / width, MOST_IN[1] / height)
-    figure = Figure(figsize=(width * scale, height * scale), facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
     centre = (left + right) / 2
-    axes.set_xlim(centre - width / 2, centre + width / 2)
-    axes.set_ylim(bottom - foot, top + head)
-    axes.axis("off")
+    figure, pen = sheet(centre - width / 2, centre + width / 2, bottom - foot, top + head, scale=scale)
     at = centre - width / 2 + 0.15
-    pen = Pen(axes, scale)
     pen.text(at, top + head - 0.14, title, size=FONT_PT * 1.2, weight="bold", ha="left")
-    for i, line in enumerate(subtitle):
-        pen.text(at, top + head - 0.34 - i * LINE_IN, line, colour=GREY, ha="left")
+    for i, text in enumerate(subtitle):
+        pen.text(at, top + head - 0.34 - i * LINE_IN, text, colour=GREY, ha="left")
     for box in placed.boxes:
-        pen.zone(box)
+        _draw_zone(pen, box)
     for span in shown.graph.spans:
-        pen.span(span, placed.centres, scales)
-    for vertex, (x, y) in placed.centres.items():
+        _draw_span(pen, span, placed.centres, scales)
+    for vertex, place in placed.centres.items():
+        size = sizes[vertex]
         if vertex < shown.graph.parts:
-            pen.part(shown.parts[vertex], x, y, sizes[vertex])
+            part = shown.parts[vertex]
+            pen.box(place, size, fill="white" if part.name else "#c9c9c9")
+            if part.name:
+                _write(pen, place, (part.name, *part.lines), weight="bold")
         elif shown.hub and vertex == shown.hub.vertex:
             border_pt = min(scales.width_pt(shown.hub.bandwidth_Bps), MOST_BORDER_PT)
-            pen.bus(shown.hub.lines, x, y, sizes[vertex], scales.colour(shown.hub.latency_s), border_pt)
+            pen.box(place, size, fill="white", edge=scales.colour(shown.hub.latency_s), line_pt=border_pt)
+            _write(pen, place, shown.hub.lines)
         elif vertex in shown.graph.buses:
             links = shown.graph.buses[vertex]
             rate, latency_s, _ = kind_of(links)
-            lines = _bus_lines(links) if named_buses else ()
             border_pt = min(scales.width_pt(rate), MOST_BORDER_PT)
-            pen.bus(lines, x, y, sizes[vertex], scales.colour(latency_s), border_pt)
+            pen.box(place, size, fill="white", edge=scales.colour(latency_s), line_pt=border_pt)
+            _write(pen, place, _bus_lines(links) if named_buses else ())
         else:
-            pen.joint(x, y)
+            pen.joint(*place)
     for i, (sample, text) in enumerate(legend):
-        pen.legend_row(at, bottom - 0.24 - i * LINE_IN * 1.15, sample, text)
+        y = bottom - 0.24 - i * LINE_IN * 1.15
+        if sample:
+            pen.line([at, at + 0.4], [y, y], sample)
+        pen.text(at + (0.5 if sample else 0), y, text, ha="left", colour=INK if sample else GREY)
     return figure
+
+
+def _draw_zone(pen: Sheet, box: ZoneBox) -> None:
+    """Draw the box of a zone with its name, below which lines pass."""
+    middle = (box.left + box.right) / 2, (box.bottom + box.top) / 2
+    fill = _ZONES[min(box.depth, len(_ZONES) - 1)]
+    size = box.right - box.left, box.top - box.bottom
+    pen.box(middle, size, fill=fill, edge="#a8a8a8", z=0.1 + 0.01 * box.depth)
+    behind = {"facecolor": fill, "edgecolor": "none", "pad": 1.0}
+    pen.text(box.left + 0.1, box.top - 0.14, box.name, colour="#4d4d4d", ha="left", bbox=behind)
+
+
+def _draw_span(pen: Sheet, span: Span, centres: Mapping[int, tuple[float, float]], scales: Scales) -> None:
+    """Draw a line between two vertices."""
+    (x1, y1), (x2, y2) = centres[span.first], centres[span.second]
+    if span.links:
+        sample: Sample = scales.width_pt(span.bandwidth_Bps), scales.colour(span.latency_s), "-"
+    elif span.latency_s > 0:
+        sample = 1.2, scales.colour(span.latency_s), (0, (4, 2))
+    else:
+        sample = 0.9, GREY, (0, (1, 1.5))
+    pen.line([x1, x2], [y1, y2], sample, solid_capstyle="round", zorder=2)
+
+
+def _write(pen: Sheet, centre: tuple[float, float], lines: Sequence[str], *, weight: str = "normal") -> None:
+    """Write lines into a box, the first in this weight."""
+    for i, text in enumerate(lines):
+        y = centre[1] + ((len(lines) - 1) / 2 - i) * LINE_IN
+        pen.text(centre[0], y, text, ha="center", weight="normal" if i else weight, clip_on=True)
 
 
 def _title(platform: Platform, shown: Parts) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from platforms.model.platform import Link
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Parts
+from platforms.plotting.boxes import Colour, Sample, dark_shade
 from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text
 
 GREY = "#6b6b6b"
@@ -15,11 +16,7 @@ MOST_BORDER_PT = 2.5
 _MOST_KINDS = 8  # kinds of links that the legend lists one by one
 _WIDEST_PT, _NARROWEST_PT, _PT_PER_DECADE = 4.5, 0.9, 1.4
 _FEW_LINES = 16  # more lines are drawn thinner
-_COLOURS = 0.62  # the share of viridis that is dark enough on white
 Kind = tuple[float, float, str]  # kind of link: bandwidth, byte/s; latency, s; sharing
-Colour = str | tuple[float, float, float, float]
-Dashes = str | tuple[float, tuple[float, float]]  # matplotlib's line style: offset, and points on and off
-Sample = tuple[float, Colour, Dashes]  # sample of a line: width in points, colour, dashes
 
 
 class Scales:
@@ -51,11 +48,8 @@ class Scales:
 
     def colour(self, latency_s: float) -> Colour:
         """Return the colour for a latency: red, green, blue and opacity, each from 0 to 1."""
-        # Imported here because it is slow to import.
-        from matplotlib import colormaps
-
         share = 0.0 if latency_s <= 0 else (math.log10(latency_s) - self.low) / (self.high - self.low)
-        return colormaps["viridis"](_COLOURS * (1 - min(max(share, 0.0), 1.0)))
+        return dark_shade(share)
 
 
 def kind_of(links: Sequence[Link]) -> Kind:

@@ -1,6 +1,6 @@
-"""The chart room: figures, panels, axes with units, legends, Pareto fronts, and their files.
+"""The chart room: lines, dots, bands, fronts, bars, Gantt charts, surfaces and boxes, and the files of all pictures.
 
-Public faces: ``charts.new_figure``, ``charts.panels``, ``charts.finish``, ``charts.legend_below``,
-``charts.write_figures``, ``axes.scale``, ``axes.space``, ``front.draw_front``, ``styles.style_of``,
-``styles.label_decades``, ``words.value_text``.
+Callers say what is drawn; this room alone knows Matplotlib.  Public faces: ``charts`` (figures, legends, files),
+``styles``, ``lines.lines_figure``, ``bars.draw_bar``, ``gantt.gantt_figure``, ``surface.draw_surfaces``,
+``front.draw_front``, ``boxes.sheet``, ``words.value_text``.
 """

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platforms.files.writing import save_figure
+from platforms.files.writing import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # Matplotlib is slow to import; only this room knows it
+    Axes = Figure = Any
 
 ENDINGS = ("png", "svg")
 _LETTER_IN, _ENTRY_IN = 0.068, 0.55  # width of a letter, and of a legend's entry without its text
@@ -112,3 +115,32 @@ def write_figures(
     for path in written:
         save_figure(figures[path.stem], path, dpi=dpi)
     return written
+
+
+def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
+    """Write a figure whole or not at all.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    write_whole(path, rendered(figure, Path(path).suffix.lstrip(".").lower(), dpi=dpi))
+
+
+def rendered(figure: Figure, kind: str, *, ids: str = "figure", texts: bool = False, **options: Any) -> bytes:
+    """Return a figure as the content of a file; equal figures give equal bytes.
+
+    Args:
+        figure: The figure.
+        kind: png, svg or pdf.
+        ids: What the identifiers of an SVG file depend on beside its content.
+        texts: Texts of an SVG file stay texts, and do not become outlines.
+        options: Options of ``Figure.savefig``, such as dpi and metadata.
+    """
+    import matplotlib  # imported here because it is slow to import
+
+    content = BytesIO()
+    if kind == "svg":
+        options["metadata"] = {"Date": None, **options.get("metadata", {})}
+    with matplotlib.rc_context({"svg.hashsalt": ids, "svg.fonttype": "none" if texts else "path"}):
+        figure.savefig(content, format=kind, **options)
+    return content.getvalue()

@@ -17,6 +17,8 @@ STYLES = (
     ("#56B4E9", "P", (0, (1, 1))),
     ("#F0E442", "X", (0, (5, 1, 1, 1))),
 )
+RED, BLUE, GREEN, PINK, ORANGE, SKY, YELLOW = (color for color, _, _ in STYLES)
+INK, SOFT = "#1a1a1a", "#666666"  # of boxes and texts, and of lines that only guide the eye
 _MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # when the colours repeat
 
 
@@ -38,6 +40,26 @@ def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
     return color, marker if again == 0 else _MORE_MARKERS[(number + again - 1) % len(_MORE_MARKERS)], line
 
 
+def line(color: str, dash: str | tuple[Any, ...] = "-", width: float = 1.4) -> dict[str, Any]:
+    """Return the look of a line without markers."""
+    return {"color": color, "linestyle": dash, "linewidth": width}
+
+
+def dots(
+    color: str, marker: str = "o", size: float = 5.0, *, hollow: bool = False, edge: bool = False
+) -> dict[str, Any]:
+    """Return the look of markers without a line; ``edge`` gives them a thin black one."""
+    look: dict[str, Any] = {"color": color, "marker": marker, "markersize": size, "linestyle": "none"}
+    if hollow:
+        look |= {"markerfacecolor": "none", "markeredgewidth": 0.9}
+    return look | {"markeredgecolor": "black", "markeredgewidth": 0.6} if edge else look
+
+
+def _tick(value: float) -> str:
+    mantissa, _, exponent = f"{value:e}".partition("e")
+    return plain(value) if value < 1e5 else f"{float(mantissa):g}e{int(exponent)}"
+
+
 def label_decades(axis: Axis) -> None:
     """Label a logarithmic axis, whose limits are set, with plain numbers; fewer decades get more labels each."""
     # Imported here because it is slow to import.
@@ -46,5 +68,5 @@ def label_decades(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 6 * low else (1, 2, 5) if high < 1e3 * low else (1,)
     axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -11,8 +11,8 @@ from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
-from platforms.files.writing import PICTURES, check_picture, write_picture
 from platforms.options import PlatformOptions, platform_from_request
+from platforms.plotting.pictures import PICTURES, check_picture, write_picture
 from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:

@@ -1,19 +1,17 @@
 """An application on a system: the placement of its processes and the costs of its blocks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from platforms.errors import UserError, nearest
 from platforms.system import System
 from platforms.system.convert import materialise_system
-from platforms.system.scheduler import Schedule, schedule
+from platforms.system.scheduler import Placed, Schedule, schedule
 from predictor.blocks.application import Application
 from predictor.blocks.calibration.calibrate import read_calibration
 from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
@@ -29,9 +27,6 @@ from predictor.blocks.programs import Compute, Label, all_steps
 from predictor.blocks.progression import Progression
 from predictor.blocks.published.formulas import TableModel, published
 from predictor.blocks.published.parameters import CLUSTERS
-
-if TYPE_CHECKING:
-    from platforms.system.scheduler import Placed
 
 
 def placed(application: Application, schedule: Schedule, measured: Collection[str] = ()) -> Application:

@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.results.steady.period import LEAST_ITERATIONS, Period, added_s, drift_rel, find_period, next_try
-from apps.results.steady.settle import FIRST_TRY, SETTLED_BOUND
+from apps.results.steady import (
+    FIRST_TRY,
+    LEAST_ITERATIONS,
+    SETTLED_BOUND,
+    Period,
+    added_s,
+    drift_rel,
+    find_period,
+    next_try,
+)
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation

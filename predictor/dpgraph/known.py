@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -62,34 +63,25 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             link.
         UserError: The value of an option cannot be read.
     """
-    chosen, gamma, weight_S, back = _chosen(options)
     by_pair = {(route.source, route.destination): route for route in routes}
-    capacity = {
-        link.name: link.bandwidth_Bps for route in by_pair.values() for link in route.links if link.sharing != "fatpipe"
-    }
-    latencies = {route.latency_s: i for i, route in enumerate({r.latency_s: r for r in by_pair.values()}.values())}
-    _check_represented(by_pair.values())
-    ways = {}
-    for pair, route in by_pair.items():
-        crossed: dict[str, float] = {}
-        for link in route.links:
-            if link.name in capacity:
-                crossed[link.name] = crossed.get(link.name, 0.0) + 1.0
-        if back:
-            for link in by_pair[pair[::-1]].links:
-                if link.name in capacity:
-                    crossed[link.name] = crossed.get(link.name, 0.0) + back
-        ways[pair] = DirectedPath(
-            timing_class=latencies[route.latency_s],
-            bound_Bps=_bound_Bps(route, gamma),
-            penalty=_penalty(route, weight_S),
-            links=crossed,
-        )
-    return _model(chosen, ways, capacity, np.array(list(latencies)))
+    crossed = [link for route in by_pair.values() for link in route.links]
+    names = [link.name for link in crossed]
+    links = dict(zip(names, crossed, strict=True))
+    number = {name: at for at, name in enumerate(links)}
+    table = RouteTable(
+        latency_s=[route.latency_s for route in by_pair.values()],
+        first=[0, *accumulate(len(route.links) for route in by_pair.values())],
+        link=[number[name] for name in names],
+        links=tuple(links.values()),
+    )
+    return known_table(list(by_pair), table, options)
 
 
 def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: Mapping[str, str]) -> NetworkModel:
-    """Like ``known_network``, for many pairs of hosts; each pair must be present in both directions.
+    """Like ``known_network``, from a table of routes; each pair must be present in both directions.
+
+    A message over a route without links, as in Vivaldi zones, arrives as soon as its latency is over.  The penalty of a
+    flow is 1 s without latency, because a flow in SimGrid gets its penalty only once its latency has passed.
 
     Args:
         pairs: The pairs.
@@ -97,12 +89,13 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         options: As for ``known_network``, with the same errors.
     """
     chosen, gamma, weight_S, back = _chosen(options)
-    latency_s, first, link = np.array(routes.latency_s), np.array(routes.first), np.array(routes.link, np.int64)
+    latency_s = np.array(routes.latency_s, float)
+    first, link = np.array(routes.first), np.array(routes.link, np.int64)
     for number, used in enumerate(routes.links):
         if used.sharing in _NOT_REPRESENTED:
             pair = int(np.searchsorted(first, np.flatnonzero(link == number)[0], side="right")) - 1
             raise _not_represented(used, *pairs[pair])
-    bandwidth_Bps = np.array([used.bandwidth_Bps for used in routes.links])
+    bandwidth_Bps = np.array([used.bandwidth_Bps for used in routes.links], float)
     route = np.repeat(np.arange(len(pairs)), np.diff(first))
     bound_Bps, length = np.full(len(pairs), _UNBOUNDED_Bps), np.diff(first)
     if gamma:
@@ -118,7 +111,7 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         way = np.concatenate([way, np.repeat(np.arange(len(pairs)), length[reverse])])
         crossed = np.concatenate([crossed, link[returned]])
         weight = np.concatenate([weight, np.full(len(returned), back)])
-    shared = np.array([used.sharing != "fatpipe" for used in routes.links])
+    shared = np.array([used.sharing != "fatpipe" for used in routes.links], bool)
     kept = shared[crossed]
     key, at = np.unique(way[kept] * len(routes.links) + crossed[kept], return_inverse=True)
     way, crossed = np.divmod(key, len(routes.links))
@@ -129,7 +122,7 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         penalty=np.where(latency_s > 0, latency_s + slower_s, 1.0),
         first=np.searchsorted(way, np.arange(len(pairs) + 1)).astype(np.int64),
         link=(np.cumsum(shared) - 1)[crossed].astype(np.int32),
-        weight=np.bincount(at, weight[kept], minlength=len(key)),
+        weight=np.bincount(at, weight[kept], minlength=len(key)).astype(float),  # NumPy counts no items as integers
         capacity_Bps=np.array(list(capacity.values())),
     )
     return _model(chosen, Ways(pairs, timing_class, paths, list(capacity)), capacity, latencies)
@@ -184,36 +177,10 @@ def _is_number(text: str, number: float) -> bool:
         return False
 
 
-def _check_represented(routes: Iterable[Route]) -> None:
-    for route in routes:
-        for link in route.links:
-            if link.sharing in _NOT_REPRESENTED:
-                raise _not_represented(link, route.source, route.destination)
-
-
 def _not_represented(link: Link, source: str, destination: str) -> OutOfRange:
     where = f"dpgraph:known, link {link.name!r} from {source} to {destination}"
     problem = f"its sharing is {link.sharing}, which the fluid model does not cover"
     return OutOfRange(where, problem, "Use dpgraph, which measures the network, or another predictor")
-
-
-def _bound_Bps(route: Route, gamma: float) -> float:
-    """Return the bound of a flow's rate.
-
-    A route without links, as in Vivaldi zones, has no bound: the message arrives as soon as its latency is over.
-    """
-    window_Bps = gamma / (2 * route.latency_s) if gamma and route.latency_s and route.links else _UNBOUNDED_Bps
-    return min([window_Bps, *[link.bandwidth_Bps for link in route.links]])
-
-
-def _penalty(route: Route, weight_S: float) -> float:
-    """Return the penalty of a flow, s.
-
-    It is 1 s without latency, because a flow in SimGrid gets its penalty only once its latency has passed.
-    """
-    if route.latency_s <= 0:
-        return 1.0
-    return route.latency_s + sum([weight_S / link.bandwidth_Bps for link in route.links])
 
 
 def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from apps.recording.events import Mark
-from apps.results.steady.period import Period
+from apps.results.steady import Period
 from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.fluid import PRECISION_S
 from predictor.dpgraph.instructions import MARK, SEND

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from apps.errors import KernelError
 from apps.probes.network.measure import NetworkPlan
 from apps.results.cautions import Cautions
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import describes

@@ -2,7 +2,7 @@
 
 The evaluation is in C, in the folder ``native``: ranks are coroutines that wait for a common clock.  A recurrence over
 panels would not do: polling for a broadcast between parts of an update, and sharing a node's link, depend on the order
-of events.
+of events.  The graph would take twice as long, and longer to make its program (benchmarks/hpl_messages.py).
 """
 
 from __future__ import annotations

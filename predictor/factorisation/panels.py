@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
 from apps.probes.plan import Measurement
-from apps.programs.kernel import named_kernel
+from apps.programs.kernel import named_kernel, rank_rule
 from apps.programs.problem import Problem, sized_problem
-from apps.programs.rules import rank_rule
 from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.answers.energy import host_load

@@ -22,8 +22,8 @@ from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
-from platforms.files.writing import check_picture, write_picture
 from platforms.options import PlatformOptions, platform_from_request
+from platforms.plotting.pictures import check_picture, write_picture
 from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.failures.names import INTERVALS, SEGMENTS
 from predictor.options import problems_from_request

@@ -1,7 +1,7 @@
 """Widen the interval of a prediction by what messages scatter on the machine.
 
 A calibrated platform says in which interval the measured time of a message lies, relative to the simulated one
-(apps/calibrate/message_error.py); messages that a predictor measures on the machine itself are repeated.  Messages of a
+(apps/calibrate/points.py); messages that a predictor measures on the machine itself are repeated.  Messages of a
 run are taken to be wrong alike, as they are where sizes differ from those that the model follows; what scatters from
 one message to the next averages out, and makes the interval too wide.  Runs of the evidence count by their repeats.
 
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from apps.calibrate.message_error import message_error
+from apps.calibrate.points import message_error
 from apps.probes.plan import Measurement
 from apps.results.record import RunRecord
 from apps.spec.target import Target

@@ -23,7 +23,8 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.errors import UserError, known_names
-from platforms.files.writing import check_picture, check_writable
+from platforms.files.writing import check_writable
+from platforms.plotting.pictures import check_picture, write_picture
 from platforms.wording import number_of
 from predictor.evidence.given import given_from_request
 from predictor.graph.request import COLLECTIVES, RANKS, TIMES, GraphRequest
@@ -148,10 +149,11 @@ def _run(request: GraphRequest) -> int:
         write_graphml(graph, request.graphml)
     if request.draw is not None:
         # Imported here because it is slow to import.
-        from predictor.graph.draw import draw_graph
+        from predictor.graph.draw import graph_figure
         from predictor.graph.shown import without_empty_messages
 
-        draw_graph(without_empty_messages(graph)[0], request.draw, title=_title(request, asked.on(recording.nranks)))
+        figure = graph_figure(without_empty_messages(graph)[0], title=_title(request, asked.on(recording.nranks)))
+        write_picture("--draw", request.draw, figure, dpi=110)
     numbers = summary(graph)
     program = _folded(request, graph)
     print(
@@ -243,7 +245,7 @@ def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> No
     if request.draw is not None:
         # Imported here because they are slow to import.
         from platforms.terminal.quantities import duration
-        from predictor.graph.draw import draw_graph
+        from predictor.graph.draw import graph_figure
         from predictor.graph.shown import without_empty_messages
 
         graph, kept = without_empty_messages(graph)
@@ -255,14 +257,16 @@ def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> No
             if node in place
         }
         marked = [new for new, old in enumerate(origin) if old in critical]
-        draw_graph(graph, request.draw, title=_title(request, str(analysis.target)), highlight=marked, notes=notes)
+        figure = graph_figure(graph, title=_title(request, str(analysis.target)), highlight=marked, notes=notes)
+        write_picture("--draw", request.draw, figure, dpi=110)
     if request.timeline is not None:
         # Imported here because they are slow to import.
         from predictor.graph.on_platform import Analysis
-        from predictor.graph.timeline import draw_timeline
+        from predictor.graph.timeline import timeline_figure
 
         assert isinstance(analysis, Analysis)  # check_arguments refuses the option with --times li
-        draw_timeline(analysis.timed, request.timeline, title=str(analysis.target))
+        figure = timeline_figure(analysis.timed, title=str(analysis.target), hosts=True)
+        write_picture("--timeline", request.timeline, figure)
 
 
 def _recording(request: GraphRequest, said: Cautions) -> tuple[Problem, Recording]:

@@ -6,6 +6,7 @@ perturbation).  The times are those of all iterations, where enough of them were
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from predictor.dpgraph.instructions import COMPUTE, SEND
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 from predictor.graph.faster import WHOLE, Network
+from predictor.series.pool import Kept, answers
 
 MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
 MOST_APART = 10  # links whose bandwidth and latency are also changed alone: those that save most
@@ -150,25 +152,29 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
         "call": list(_calls(setting, factor)),
         "computation": list(_computations(setting, factor)),
     }
-    answers = []
-    for kind, questions in asked.items():
-        for name, answer in questions[:most]:
-            saved_s, *other = answer()
-            share = saved_s / now_s if now_s else 0.0
-            answers.append(WhatIf(kind, name, now_s - saved_s, saved_s, share, other[0] if other else None))
-    answers.sort(key=lambda answer: -answer.saved_s)
+    chosen = [(kind, name, answer) for kind, questions in asked.items() for name, answer in questions[:most]]
+    saved = _answered([(name, answer) for _, name, answer in chosen])
+    found = []
+    for (kind, name, _), (saved_s, *other) in zip(chosen, saved, strict=True):
+        share = saved_s / now_s if now_s else 0.0
+        found.append(WhatIf(kind, name, now_s - saved_s, saved_s, share, other[0] if other else None))
+    found.sort(key=lambda answer: -answer.saved_s)
     untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
-    return Answers(factor, now_s, setting.iterations, tuple(_apart(setting, now_s, factor, answers)), untried)
+    return Answers(factor, now_s, setting.iterations, tuple(_apart(setting, now_s, factor, found)), untried)
 
 
-def _apart(setting: Setting, now_s: float, factor: float, answers: Sequence[WhatIf]) -> Iterator[WhatIf]:
+def _apart(setting: Setting, now_s: float, factor: float, found: Sequence[WhatIf]) -> Iterator[WhatIf]:
     """Yield the answers, that of the network and the first links with the savings of bandwidth and latency alone."""
-    links = [answer for answer in answers if answer.kind == "link"][:MOST_APART]
-    for answer in answers:
-        if answer.kind == "network" or answer in links:
-            bandwidth_s, latency_s = (
-                _network_saves(setting, now_s, answer.name, *factors)[0] for factors in ((factor, 1.0), (1.0, factor))
-            )
+    links = [answer for answer in found if answer.kind == "link"][:MOST_APART]
+    chosen = [answer for answer in found if answer.kind == "network" or answer in links]
+    factors = ((factor, 1.0), (1.0, factor))
+    questions = [
+        (one.name, partial(_network_saves, setting, now_s, one.name, *both)) for one in chosen for both in factors
+    ]
+    saved = iter(_answered(questions))
+    for answer in found:
+        if answer in chosen:
+            (bandwidth_s, *_), (latency_s, *_) = next(saved), next(saved)
             yield replace(answer, bandwidth_saved_s=bandwidth_s, latency_saved_s=latency_s)
         else:
             yield answer
@@ -176,6 +182,25 @@ def _apart(setting: Setting, now_s: float, factor: float, answers: Sequence[What
 
 _Answer = Callable[[], tuple[float, ...]]  # the saving, s; of a link also that with its least latency
 _Questions = Iterator[tuple[str, _Answer]]
+_asked: list[_Answer] = []  # questions of this process: those that it forks inherit them, as they cannot be pickled
+
+
+def _answered(questions: Sequence[tuple[str, _Answer]]) -> list[tuple[float, ...]]:
+    """Return the answers to named questions; several processes make them if that takes long."""
+    _asked[:] = [answer for _, answer in questions]
+    names, numbers = [name for name, _ in questions], range(len(questions))
+    kept = Kept("prediction", tuple, None)
+    jobs = len(os.sched_getaffinity(0))
+    made = []
+    for answer in answers(numbers, _answer_to, [{}] * len(names), kept, jobs=jobs, names=names):
+        if isinstance(answer, Exception):
+            raise answer
+        made.append(answer)
+    return made
+
+
+def _answer_to(number: int) -> tuple[float, ...]:
+    return _asked[number]()
 
 
 def _network_saves(setting: Setting, now_s: float, part: str, bandwidth: float, latency: float) -> tuple[float, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apps.options.program_tables import KEYS as PROBLEM_KEYS
-from apps.options.program_tables import problem_of_table, said_of
+from apps.options.programs import KEYS as PROBLEM_KEYS
+from apps.options.programs import problem_of_table, said_of
 from apps.programs.problem import Problem
 from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable, read_checked

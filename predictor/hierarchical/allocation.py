@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.batch.durations import PBS, SLURM, limit_text, rounded_up_s
+from apps.batch.headers import PBS, SLURM, limit_text, rounded_up_s
 from platforms.errors import UserError
 from predictor.hierarchical.surface import Surface
 

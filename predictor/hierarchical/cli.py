@@ -240,7 +240,7 @@ def _answer(request: CoresRequest) -> int:
     )
     if request.figure is not None:
         # Imported here for a quick start: it is slow to import.
-        from platforms.files.writing import check_picture
+        from platforms.plotting.pictures import check_picture
 
         check_picture("--figure", request.figure)
     made = answer(question)

@@ -5,7 +5,7 @@ The slides give neither the ranges nor, for most figures, the sizes; the ranges 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.files.writing import usable_folder, write_picture, written_into
-from platforms.plotting.axes import space
-from platforms.plotting.charts import new_figure, write_figures
+from platforms.files.writing import usable_folder, written_into
+from platforms.plotting.charts import Figure, new_figure, write_figures
+from platforms.plotting.lines import Panel as Chart
+from platforms.plotting.lines import Series, draw
+from platforms.plotting.pictures import write_picture
+from platforms.plotting.styles import BLUE, RED, dots, line
+from platforms.plotting.surface import Curve, Surface, draw_surfaces
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.model import (
     DERIVED,
@@ -28,18 +32,17 @@ from predictor.hierarchical.model import (
     overlap,
 )
 from predictor.hierarchical.multicore_cluster import paper_cluster
-from predictor.hierarchical.surface import Surface, cores_optimum, general, nodes_optimum
+from predictor.hierarchical.surface import Surface as SpeedUps
+from predictor.hierarchical.surface import cores_optimum, general, nodes_optimum
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from mpl_toolkits.mplot3d.axes3d import Axes3D
-
     from predictor.hierarchical.answer import AllocationAnswer
 
 # n by equation; only the sizes of (6) are the paper's.
 SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}
 _MOST_NODES = 64
-AXES: dict[str, Any] = {"xlabel": "cores per node q", "ylabel": "nodes p", "zlabel": "speed-up S"}
+AXES: dict[str, Any] = {"x": "cores per node q", "y": "nodes p", "z": "speed-up S"}
+Mark = tuple[str, str, int, int]
 _GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) put the optima inside the figure
 MOST_POINTS = 200  # along an axis of a figure
 
@@ -49,14 +52,12 @@ class Panel:
     """A surface with its title and ranges."""
 
     title: str
-    surface: Surface
+    surface: SpeedUps
     cores: int
     nodes: int
 
 
-def surfaces_figure(
-    panels: Sequence[Panel], *, columns: int = 2, marks: Sequence[tuple[str, str, int, int]] = ()
-) -> Figure:
+def surfaces_figure(panels: Sequence[Panel], *, columns: int = 2, marks: Sequence[Mark] = ()) -> Figure:
     """Draw speed-ups as surfaces, with q_E(p) in red and p_E(q) in blue where they lie inside.
 
     Args:
@@ -67,33 +68,28 @@ def surfaces_figure(
     rows, columns = -(-len(panels) // columns), min(columns, len(panels))
     figure = new_figure(5.6 * columns, 4.6 * rows)
     for place, panel in enumerate(panels, 1):
-        axes = space(figure, (rows, columns, place), **AXES)
-        axes.set_title(panel.title, fontsize=9)
-        _draw(axes, panel)
-        for label, color, q, p in marks:
-            axes.scatter([q], [p], [panel.surface.speedup(q, p)], color=color, s=36, label=label, depthshade=False)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(-0.08, 1.0))
+        draw_surfaces(figure, (rows, columns, place), list(_drawn(panel, marks)), title=panel.title, **AXES)
     return figure
 
 
-def _draw(axes: Axes3D, panel: Panel) -> None:
+def _drawn(panel: Panel, marks: Sequence[Mark]) -> Iterator[Surface | Curve]:
+    """Yield the surface of a panel, its optima and its marks."""
     q, p = _steps(panel.cores), _steps(panel.nodes)
     speedups = panel.surface.speedup(q[None, :], p[:, None])
     # A program that runs on powers of two alone has no speed-up on other numbers.
     runs_q, runs_p = (speedups > 0).any(axis=0), (speedups > 0).any(axis=1)
     q, p, speedups = q[runs_q], p[runs_p], speedups[np.ix_(runs_p, runs_q)]
-    axes.plot_surface(
-        *np.meshgrid(q, p), speedups, cmap="viridis", alpha=0.75, linewidth=0.2,
-        edgecolor="0.35", rcount=min(40, len(p)), ccount=min(40, len(q)),
-    )  # fmt: skip
+    x, y = np.meshgrid(q, p)
+    yield Surface(x=x, y=y, z=speedups)
     along_p = [(value, p_i) for p_i in p if (value := cores_optimum(panel.surface, p_i).value) is not None]
     along_q = [(q_i, value) for q_i in q if (value := nodes_optimum(panel.surface, q_i).value) is not None]
-    for curve, color, label in ((along_p, "#D55E00", "q_E(p)"), (along_q, "#0072B2", "p_E(q)")):
+    for curve, color, label in ((along_p, RED, "q_E(p)"), (along_q, BLUE, "p_E(q)")):
         inside = [(a, b) for a, b in curve if a <= panel.cores and b <= panel.nodes]
         if inside:
             a, b = np.array(inside).T
-            axes.plot(a, b, panel.surface.speedup(a, b), color=color, linewidth=2, label=label, zorder=10)
+            yield Curve(a, b, panel.surface.speedup(a, b), line(color, width=2), label)
+    for label, color, most_q, most_p in marks:
+        yield Curve([most_q], [most_p], [panel.surface.speedup(most_q, most_p)], dots(color, size=6), label)
 
 
 def _steps(most: int) -> np.ndarray:
@@ -103,23 +99,27 @@ def _steps(most: int) -> np.ndarray:
 def node_figure() -> Figure:
     """Draw the two figures of a single node: l_m(q) for l_c = 0.5 Gflop/s and x = 20, and eta_m(x, q)."""
     figure = new_figure(11.2, 4.2)
-    roofline = figure.add_subplot(1, 2, 1)
     q = np.arange(1, 65)
-    for s, label, style in ((hockney, "s(z) = z / (1 + z)", "-"), (overlap, "s(z) = min(1, z)", "--")):
-        roofline.plot(q, node_performance(q, 20.0, 0.5, s), style, color="#0072B2", label=label)
-    roofline.plot(q, 0.5 * q, ":", color="0.5", label="q l_c")
-    roofline.set(xlabel="cores q", ylabel="performance l_m, Gflop/s", ylim=(0, 14), title="l_c = 0.5 Gflop/s, x = 20")
-    roofline.legend(fontsize=8)
-    labels: dict[str, Any] = {
-        "xlabel": "operational intensity x",
-        "ylabel": "cores q",
-        "zlabel": "efficiency",
-        "title": "eta_m(x, q)",
-    }
-    axes = space(figure, (1, 2, 2), elev=25, azim=-60, **labels)
-    x, cores = np.linspace(1, 100, 60), np.arange(1, 17)
-    grid = np.meshgrid(x, cores)
-    axes.plot_surface(*grid, node_efficiency(*grid), cmap="viridis", alpha=0.8, linewidth=0.2, edgecolor="0.35")
+    roofs = (("s(z) = z / (1 + z)", "-", hockney), ("s(z) = min(1, z)", "--", overlap))
+    drawn = [Series(q, node_performance(q, 20.0, 0.5, s), line(BLUE, dash), label) for label, dash, s in roofs]
+    drawn.append(Series(q, 0.5 * q, line("0.5", ":"), "q l_c"))
+    roofline = Chart(
+        title="l_c = 0.5 Gflop/s, x = 20",
+        x="cores q",
+        y="performance l_m, Gflop/s",
+        y_ends=(0, 14),
+        drawn=drawn,
+        legend={},
+    )
+    draw(figure.add_subplot(1, 2, 1), roofline)
+    x, cores = np.meshgrid(np.linspace(1, 100, 60), np.arange(1, 17))
+    surface, labels = (
+        Surface(x=x, y=cores, z=node_efficiency(x, cores)),
+        ("operational intensity x", "cores q", "efficiency"),
+    )
+    axes = draw_surfaces(
+        figure, (1, 2, 2), [surface], title="eta_m(x, q)", **dict(zip("xyz", labels, strict=True)), from_deg=(25, -60)
+    )
     axes.set_yticks((4, 8, 12, 16))
     return figure
 
@@ -169,7 +169,7 @@ def write_paper_figures(folder: str) -> list[Path]:
         return write_figures({name: draw() for name, draw in drawn.items()}, place, ("png",), dpi=110)
 
 
-def draw_answer(made: AllocationAnswer, surface: Surface, path: str) -> None:
+def draw_answer(made: AllocationAnswer, surface: SpeedUps, path: str) -> None:
     """Draw the surface of an answer, with the allocation in question, the best and the smallest one.
 
     Raises:

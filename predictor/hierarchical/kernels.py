@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.programs.kernel import kernels_with, named_kernel
-from apps.programs.rules import bytes_per_flop
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_checked
 from predictor.hierarchical.applications import Application, application, applications

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from apps.batch.rewriting import rewritten
-from apps.batch.script import Script, read_script, script_of
+from apps.batch.script import Script, read_script, rewritten, script_of
 from apps.options.exit_status import exit_status
 from apps.options.machines import machine_from_request, machines_platform
 from apps.options.runner import runner_from_request

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from apps.batch.durations import UNLIMITED, limit_text, rounded_up_s
-from apps.batch.headers import NAMES
+from apps.batch.headers import NAMES, UNLIMITED, limit_text, rounded_up_s
 from apps.batch.script import Script
 from platforms.errors import printable
 from platforms.prices.bill import UNKNOWN, amount_text

@@ -28,9 +28,17 @@ from predictor.dpgraph.predictors import (
     RoutesOf,
     iterations_to_record,
 )
-from predictor.learned.certainty import LEAST, alike, next_counts
 from predictor.learned.errors import CannotContinue, TooMany
-from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, problem_on, sizes_by_count
+from predictor.learned.numbers import (
+    LEAST,
+    alike,
+    next_counts,
+    numbers_of,
+    parse_known,
+    parse_recorded,
+    problem_on,
+    sizes_by_count,
+)
 
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel

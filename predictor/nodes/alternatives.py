@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.batch.durations import SLURM, limit_text
+from apps.batch.headers import SLURM, limit_text
 from platforms.model.platform import Platform
 from platforms.prices.bill import amount_text
 from platforms.prices.options import CostQuestion

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apps.options.runner import PoolOptions, RunnerOptions, checked_pool, store_from_request
 from apps.results.cautions import Cautions
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.engines import run_identity
 from apps.spec.settings import Settings
 from apps.spec.target import Target

@@ -16,9 +16,10 @@ from apps.results.cautions import kind_of, merged
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.files.writing import check_picture, usable_folder, write_csv, write_picture, written_into
+from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.model.placement import places
 from platforms.options import placement_from_request, platform_from_request
+from platforms.plotting.pictures import check_picture, write_picture
 from platforms.prices.bill import COLUMNS, Bill
 from platforms.prices.options import CostQuestion, costs_from_request
 from platforms.terminal.progress import doing

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import cycle
 
-from platforms.plotting.charts import legend_below, new_figure
+from platforms.plotting.bars import draw_bar
+from platforms.plotting.charts import Figure, legend_below, new_figure
 from platforms.plotting.words import Row, texts_of
 from platforms.terminal.quantities import duration
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_BARS = 40
 _BARS = ("#0072B2", "#E69F00", "0.75", "#009E73", "0.92")
@@ -39,17 +37,14 @@ def bars_figure(
     texts, rows = texts_of(rows, names), rows[:MOST_BARS]
     figure = new_figure(7.0, 1.7 + 0.3 * len(rows))
     axes = figure.add_subplot()
-    whole_s = [math.fsum(row[column] for column in columns) for row in rows]
-    places, done = range(len(rows)), [0.0] * len(rows)
     said = labels or {column: column.removesuffix("_s") for column in columns}
-    for number, column in enumerate(columns):
-        shares = [100 * row[column] / time_s if time_s else 0.0 for row, time_s in zip(rows, whole_s, strict=True)]
-        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=said[column])
-        done = [a + b for a, b in zip(done, shares, strict=True)]
-    for place, time_s in zip(places, whole_s, strict=True):
-        axes.text(101, place, duration(time_s), va="center", fontsize=8)
+    looks = {said[column]: {"facecolor": color} for column, color in zip(columns, cycle(_BARS), strict=False)}
+    for place, row in enumerate(rows):
+        time_s = math.fsum(row[column] for column in columns)
+        shares = {said[column]: 100 * row[column] / time_s if time_s else 0.0 for column in columns}
+        draw_bar(axes, place, shares, looks, duration(time_s), end=101, beside=100)
     called = [", ".join(texts[name][row[name]] for name in names) for row in rows]
-    axes.set_yticks(list(places), called, parse_math=False)
+    axes.set_yticks(range(len(rows)), called, parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, 115)
     axes.set_xticks(range(0, 101, 20))
@@ -57,5 +52,5 @@ def bars_figure(
     axes.set_ylabel(", ".join(names), parse_math=False)
     if title:
         axes.set_title(title, fontsize=10, parse_math=False)
-    legend_below(figure)
+    legend_below(figure, looks)
     return figure

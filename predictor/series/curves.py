@@ -6,17 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from platforms.plotting.axes import scale
-from platforms.plotting.charts import finish, legend_below, new_figure, panels
+from platforms.plotting.charts import Axes, Figure, finish, legend_below, new_figure, panels
 from platforms.plotting.front import draw_front, place_labels
+from platforms.plotting.lines import scale
 from platforms.plotting.styles import plain, style_of
 from platforms.plotting.words import Row, shortened, texts_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _PANEL_IN = (3.7, 2.9)
 _MOST_NAMED = 24  # points of a front figure that get their names; of more, only those on the front do

@@ -1,12 +1,8 @@
 """Pareto fronts: the points that no other point dominates in two quantities, of which less is better."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import TypeAlias
 
 Point: TypeAlias = "tuple[float | None, float | None]"  # two quantities of which less is better; None or NaN: unknown
 

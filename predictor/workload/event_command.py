@@ -14,7 +14,7 @@ from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
-from apps.together.events import EXAMPLES, parse_event
+from apps.together.run import EXAMPLES, parse_event
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import option

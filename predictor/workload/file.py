@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from apps.options.program_tables import KEYS as PROBLEM_KEYS
-from apps.options.program_tables import problem_of_table
+from apps.options.programs import KEYS as PROBLEM_KEYS
+from apps.options.programs import problem_of_table
 from apps.programs.problem import Problem
-from apps.together.events import PlatformEvent, check_events, parse_event
+from apps.together.run import PlatformEvent, check_events, parse_event
 from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.files.reading import input_text

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apps.recording.events import Elapse, Mark
-from apps.together.events import PlatformEvent, directions
-from apps.together.run import Ran
+from apps.together.run import PlatformEvent, Ran, directions
 from platforms.model.platform import Platform, Route
 from predictor.base import OutOfRange
 from predictor.dpgraph.evaluate import execute

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from apps.programs.problem import Problem
 from apps.spec.target import Target
-from apps.together.events import PlatformEvent
-from apps.together.run import Ran
+from apps.together.run import PlatformEvent, Ran
 from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between

@@ -15,7 +15,7 @@ from apps.programs.kernel import named_kernel
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.runs.simulate import simulate
-from apps.s4u import layer
+from apps.s4u import engine
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import PlatformError
@@ -132,14 +132,14 @@ def test_a_kernel_whose_source_changed_is_refused(kernel):
         compiling.kernel_program(kernel)
 
 
-@pytest.mark.parametrize("module", [recorder, layer])
+@pytest.mark.parametrize("module", [recorder, engine])
 def test_our_own_code_that_changed_is_refused(tmp_path, monkeypatch, module):
     apps = Path(recorder.__file__).parents[2]
     copy = tmp_path / module._HERE.relative_to(apps)
     for folder in (module._HERE, apps / "common", apps / "kernels" / "harness"):  # files name others by their places
         copied = tmp_path / folder.relative_to(apps)
         shutil.copytree(folder, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    known = recorder.recorder_hash if module is recorder else layer.layer_hash
+    known = recorder.recorder_hash if module is recorder else engine.layer_hash
     known.cache_clear()
     monkeypatch.setattr(module, "_HERE", copy)
     known() if module is recorder else known(None)
@@ -147,7 +147,7 @@ def test_our_own_code_that_changed_is_refused(tmp_path, monkeypatch, module):
     with changed.open("a") as file:
         file.write("\n")
     with pytest.raises(KernelError, match=CHANGED):
-        recorder.recorder_library() if module is recorder else layer.check_layer(None)
+        recorder.recorder_library() if module is recorder else engine.check_layer(None)
     known.cache_clear()
 
 

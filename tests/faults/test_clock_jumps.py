@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.calibrate.machine.kept import kept_of
+from apps.calibrate.machine.kernels import kept_of
 from apps.calibrate.machine.rows import MachineTime
 from apps.child.process import run_bounded
 from apps.programs.problem import problem
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 # sessions and links end, when a place began, a message was sent, a file was removed or a view saved, and
 # who did what, and whether an interrupted calibration is too long ago to go on from it.
 MAY_ASK = {
-    "apps/calibrate/machine/kept.py",
+    "apps/calibrate/machine/kernels.py",
     "apps/measuring/engine.py",
     "apps/store/store.py",
     "apps/store/cli.py",
@@ -54,7 +54,7 @@ def test_only_the_store_asks_for_the_time_of_day():
 
 
 def test_an_interrupted_calibration_is_not_gone_on_from_after_the_clock_was_put_back_or_forth(tmp_path, monkeypatch):
-    monkeypatch.setattr("apps.calibrate.machine.kept.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("apps.calibrate.machine.kernels.cache_folder", lambda: tmp_path)
     kept = kept_of(SimpleNamespace(folder=None, content_hash="0" * 64))
     row = MachineTime("kernel-alone", 0, "node-1", "cg", 10**9, 2.0, 0.0)
     kept.add_kernels([row])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.child.outages import failures_explained
+from apps.child.failure import failures_explained
 from apps.child.process import Finished
 from apps.child.verdict import final_record
 from apps.errors import SimulationError

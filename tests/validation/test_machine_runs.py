@@ -10,7 +10,7 @@ from apps.machines.machine_file import read_machine
 from apps.machines.machine_platform import machine_platform
 from apps.programs.problem import problem
 from apps.recording.events import Recording
-from apps.results.measured import Measured
+from apps.results.record import Measured
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from predictor.answers.answers import Answer

@@ -20,7 +20,7 @@ from platforms.background.loaded import loaded_platform
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES
-from platforms.files.writing import check_picture, write_picture
+from platforms.plotting.pictures import check_picture, write_picture
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, percent, significant

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from platforms.plotting.charts import Figure
 from predictor.blocks.series.command import write_series
 from predictor.blocks.series.evaluations import FIXED, compare_rows, number, set_front
 from predictor.blocks.series.evaluations import QUANTITIES as EVALUATED
@@ -14,8 +15,6 @@ from predictor.series.bars import bars_figure
 from validation.blocks.parts import PARTS, mean_parts
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from predictor.blocks.series.points import Point
     from validation.blocks.comparison import Comparison
 

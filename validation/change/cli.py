@@ -16,7 +16,7 @@ from apps.errors import OptionError
 from apps.options.exit_status import exit_status
 from apps.options.settings import settings_from_request
 from apps.recording.events import Recording
-from apps.spec.computation import resolved_compute
+from apps.spec.settings import resolved_compute
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES

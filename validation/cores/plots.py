@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.plotting.axes import space
-from platforms.plotting.charts import new_figure, write_figures
+from platforms.plotting.charts import Axes, Figure, new_figure, write_figures
+from platforms.plotting.surface import Surface, draw_surfaces
 from predictor.hierarchical.figures import AXES
 from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.cores.communication import Point
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from mpl_toolkits.mplot3d import Axes3D
 
 _MOST_ERROR = 100.0  # %, end of the colour scale
 
@@ -33,10 +30,12 @@ def surfaces_figure(points: Sequence[Point]) -> Figure:
     }
     highest = 1.05 * max(float(values.max()) for values in speedups.values())
     figure = new_figure(11.5, 9.6, f"{study.app}, n = {study.n}, on {study.system.name}")
+    x, y = np.meshgrid(np.log2(study.cores), np.log2(study.nodes))
     for place, (title, values) in enumerate(speedups.items(), 1):
-        axes = space(figure, (2, 2, place), **AXES)
-        _surface(axes, study.cores, study.nodes, values, highest)
-        axes.set_title(title, fontsize=10)
+        surface = Surface(x=x, y=y, z=values, top=highest)
+        axes = draw_surfaces(figure, (2, 2, place), [surface], title=title, **AXES)
+        axes.set_xticks(np.log2(study.cores), [str(q) for q in study.cores])
+        axes.set_yticks(np.log2(study.nodes), [str(p) for p in study.nodes])
     _errors(figure, figure.add_subplot(2, 2, 4), points)
     return figure
 
@@ -46,22 +45,6 @@ def _grid(points: Sequence[Point], value: Callable[[Point], float]) -> npt.NDArr
     study = points[0].study
     known = {(point.q, point.p): value(point) for point in points}
     return np.array([[known[q, p] for q in study.cores] for p in study.nodes])
-
-
-def _surface(
-    axes: Axes3D, cores: Sequence[int], nodes: Sequence[int], values: npt.NDArray[np.float64], highest: float
-) -> None:
-    """Plot a surface on axes of powers of two, or a line for a single q or p."""
-    x, y = np.meshgrid(np.log2(cores), np.log2(nodes))
-    if min(values.shape) > 1:
-        axes.plot_surface(
-            x, y, values, cmap="viridis", vmin=0, vmax=highest, alpha=0.8, edgecolor="0.35", linewidth=0.4
-        )
-    else:
-        axes.plot(x.ravel(), y.ravel(), values.ravel(), marker="o", color="#0072B2")
-    axes.set_zlim(0, highest)
-    axes.set_xticks(np.log2(cores), [str(q) for q in cores])
-    axes.set_yticks(np.log2(nodes), [str(p) for p in nodes])
 
 
 def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:

@@ -13,9 +13,10 @@ from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_picture, check_writable, usable_folder, write_picture, write_text
+from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.perflogs.caliper import profile_text
 from platforms.perflogs.extrap_files import experiment_text
+from platforms.plotting.pictures import check_picture, write_picture
 from validation.few_terms.columns import KEYS
 
 if TYPE_CHECKING:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
-from platforms.plotting.charts import legend_below, panels
-from platforms.plotting.styles import label_decades
+from platforms.plotting.charts import Figure
+from platforms.plotting.lines import Panel, Series, bar_at, lines_figure, through
+from platforms.plotting.styles import RED, dots, line
 from validation.few_terms.judge import Judged, Outcome
 from validation.few_terms.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ACROSS = 3
 _MOST = 24  # panels
-_PREDICTED, _NAIVE = "#D55E00", "#7b8794"
+_PREDICTED = RED
+_NAIVE, _KNOWN = line("#7b8794", "--", 1), dots("black", size=4)
+_JUDGED = dots("black") | {"markerfacecolor": "white"}
 
 
 def series_figure(table: Table, outcome: Outcome) -> Figure:
@@ -23,41 +22,29 @@ def series_figure(table: Table, outcome: Outcome) -> Figure:
     names = list(dict.fromkeys(row.name for row in outcome.judged))[:_MOST]
     across = min(_ACROSS, len(names))
     height_in = 2.5 * math.ceil(len(names) / across) + 0.6
-    figure, axes = panels(len(names), across, 3.2 * across + 0.4, height_in)
-    for name, axis in zip(names, axes, strict=True):
-        _panel(axis, table, [row for row in outcome.judged if row.name == name])
-    measured = {"color": "black", "marker": "o", "ls": "none"}
-    keys: dict[str, dict[str, Any]] = {
-        "measured, evidence": measured,
-        "measured, judged": {**measured, "mfc": "white"},
-        "predicted, 90 % interval": {"color": _PREDICTED, "marker": "x"},
-        "naive": {"color": _NAIVE, "ls": "--"},
-    }
-    legend_below(figure, keys, fontsize=8)
-    return figure
+    charts = [_panel(table, [row for row in outcome.judged if row.name == name]) for name in names]
+    keys = {
+        "measured, evidence": _KNOWN, "measured, judged": _JUDGED,
+        "predicted, 90 % interval": dots(_PREDICTED, "x") | line(_PREDICTED), "naive": _NAIVE,
+    }  # fmt: skip
+    return lines_figure(charts, across, 3.2 * across + 0.4, height_in, below=keys, letters=8)
 
 
-def _panel(axis: Any, table: Table, rows: list[Judged]) -> None:
+def _panel(table: Table, rows: list[Judged]) -> Panel:
     name, evidence = rows[0].name, rows[0].evidence
     runs = table.series[name]
     small = [run for run in runs if run.nodes in evidence]
-    axis.plot([run.nodes for run in small], [run.time_s for run in small], "o", color="black", ms=4)
     measured = [row for row in rows if row.measured_s is not None]
-    axis.plot(
-        [row.nodes for row in measured], [row.measured_s for row in measured], "o", color="black", mfc="white", ms=5
-    )
     naive = [(small[-1].nodes, small[-1].time_s), *((row.nodes, row.naive_s) for row in rows)]
-    axis.plot(*zip(*naive, strict=True), "--", color=_NAIVE, lw=1)
-    for row in rows:
-        axis.plot([row.nodes * 1.06] * 2, [row.low_s, row.high_s], "-", color=_PREDICTED, lw=1.5)
-        axis.plot([row.nodes * 1.06], [row.time_s], "x", color=_PREDICTED, ms=6, mew=1.5)
-    axis.set_title(", ".join(filter(None, name)), fontsize=8)
-    axis.set_xscale("log", base=2)
+    drawn = [
+        Series([run.nodes for run in small], [run.time_s for run in small], _KNOWN),
+        Series([row.nodes for row in measured], [row.measured_s for row in measured], _JUDGED),
+        through(naive, _NAIVE),
+        *(bar_at(row.nodes * 1.06, row.low_s, row.high_s, _PREDICTED) for row in rows),
+        *(Series([row.nodes * 1.06], [row.time_s], dots(_PREDICTED, "x", 6)) for row in rows),
+    ]
     ticks = sorted({run.nodes for run in runs} | {row.nodes for row in rows})
-    axis.set_xticks(ticks, [str(tick) for tick in ticks], fontsize=7)
-    axis.set_xticks([], minor=True)
-    axis.set_yscale("log")
-    label_decades(axis.yaxis)
-    axis.tick_params(labelsize=7)
-    axis.set_xlabel("nodes", fontsize=7)
-    axis.set_ylabel("time, s", fontsize=7)
+    return Panel(
+        title=", ".join(filter(None, name)), drawn=drawn, log="xy", x_ticks={tick: str(tick) for tick in ticks},
+        x="nodes", y="time, s", letters=7,
+    )  # fmt: skip

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from platforms.errors import UserError
-from platforms.files.writing import write_picture
+from platforms.plotting.charts import Figure, rendered
+from platforms.plotting.pictures import write_picture
 from validation.comparison.dataframes import numbers_known
 from validation.interactive.frame import Frame
 from validation.presentation.plots import results_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from validation.interactive.asking import PathLike
 
 # The columns that a notebook shows; the DataFrame has all columns of results.csv.
@@ -57,7 +55,7 @@ class Results(Frame):
 class Picture:
     """A figure that a notebook shows."""
 
-    figure: Figure  # of matplotlib
+    figure: Figure
 
     def save(self, path: PathLike) -> None:
         """Write the picture to a file; the ending of its name decides the format.
@@ -68,9 +66,7 @@ class Picture:
         write_picture("save", str(path), self.figure)
 
     def _repr_svg_(self) -> str:
-        text = io.StringIO()
-        self.figure.savefig(text, format="svg")
-        return text.getvalue()
+        return rendered(self.figure, "svg").decode()
 
 
 def results(rows: list[dict[str, Any]], columns: tuple[str, ...], cautions: list[str]) -> Results:

@@ -17,8 +17,9 @@ from platforms.command.common import JsonOption
 from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_picture, check_writable, write_picture, write_text
+from platforms.files.writing import check_writable, write_text
 from platforms.options import read_platforms
+from platforms.plotting.pictures import check_picture, write_picture
 
 _EVIDENCE = "1,2,8@8"
 

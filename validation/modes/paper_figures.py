@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.plotting import charts
-from platforms.plotting.charts import finish, legend_below, panels
+from platforms.plotting import charts as files
+from platforms.plotting.charts import Figure
+from platforms.plotting.lines import Panel, Series, lines_figure
+from platforms.plotting.styles import BLUE, GREEN, ORANGE, RED, dots, line
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
@@ -15,17 +17,16 @@ from validation.modes.machines import CLUSTERS
 from validation.modes.study import MODES
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from validation.modes.paper import Paper
 
-_STYLES = {Side.SENDER: ("#0072B2", "o"), Side.RECEIVER: ("#D55E00", "s")}  # colours of Okabe and Ito
-_PREDICTED = {  # label, colour, marker and line
-    "dpgraph:li": ("printed formula", "#D55E00", "s", "--"),
-    "dpgraph:li-duplex": ("sends and receives overlap", "#0072B2", "^", "-"),
-    "dpgraph:li-size": ("printed formula, from smaller classes", "#E69F00", "s", ":"),
-    "dpgraph:li-size-duplex": ("overlap, from smaller classes", "#009E73", "v", ":"),
+_STYLES = {Side.SENDER: (BLUE, "o", "-"), Side.RECEIVER: (RED, "s", "--")}
+_PREDICTED = {  # label and look
+    "dpgraph:li": ("printed formula", dots(RED, "s", 4) | line(RED, "--", 1.1)),
+    "dpgraph:li-duplex": ("sends and receives overlap", dots(BLUE, "^", 4) | line(BLUE, "-", 1.1)),
+    "dpgraph:li-size": ("printed formula, from smaller classes", dots(ORANGE, "s", 4) | line(ORANGE, ":", 1.1)),
+    "dpgraph:li-size-duplex": ("overlap, from smaller classes", dots(GREEN, "v", 4) | line(GREEN, ":", 1.1)),
 }
+_SIMULATED = dots("black", "D", 8, hollow=True) | line("black", width=0.8)
 
 
 def figure_6(reproduction: Paper) -> Figure:
@@ -33,56 +34,39 @@ def figure_6(reproduction: Paper) -> Figure:
     cluster = CLUSTERS[CLUSTER]
     model, times_s = li_tables.model(cluster), li_tables.times_s(cluster)
     integers = [size / INTEGER_BYTES / 1e3 for size in li_tables.sizes_bytes()]
-    simulated = reproduction.studies[CLUSTER].reproduced
-    title = "Figure 6: communication time by message length, cluster 1"
-    figure, places = panels(len(MODES), 2, 10, 7.5, title)
-    for mode, axes in zip(MODES, places, strict=True):
-        for side, (color, marker) in _STYLES.items():
-            line = model.line(mode, side)
-            ends = [0.0, 1.05 * integers[-1]]
-            axes.plot(
-                ends, [line.time_s(1e3 * INTEGER_BYTES * end) for end in ends], color="black", linewidth=0.8,
-                linestyle="-" if side is Side.SENDER else "--", label=f"line of the paper's times, {side}",
-            )  # fmt: skip
-            axes.plot(
-                integers, times_s[mode][side], linestyle="", marker=marker, markersize=9, markerfacecolor="none",
-                color="black", markeredgewidth=0.7, label=f"paper, {side}",
-            )  # fmt: skip
+    simulated, charts = reproduction.studies[CLUSTER].reproduced, []
+    ends = [0.0, 1.05 * integers[-1]]
+    for mode in MODES:
+        drawn = []
+        for side, (color, marker, dash) in _STYLES.items():
+            law = model.line(mode, side)
+            law_s = [law.time_s(1e3 * INTEGER_BYTES * end) for end in ends]
             part = simulated[(simulated["mode"] == mode.name.lower()) & (simulated["side"] == side.value)]
-            axes.plot(
-                part["integers"] / 1e3, part["simulated_s"], linestyle="", marker=marker, markersize=4.5, color=color,
-                label=f"simulated, {side}",
-            )  # fmt: skip
-        axes.set_xlim(left=0)
-        finish(axes, mode.name.lower(), xlabel="message length, thousands of integers", ylabel="time, s")
-    legend_below(figure)
-    return figure
+            drawn += [
+                Series(ends, law_s, line("black", dash, 0.8), f"line of the paper's times, {side}"),
+                Series(integers, times_s[mode][side], dots("black", marker, 9, hollow=True), f"paper, {side}"),
+                Series(part["integers"] / 1e3, part["simulated_s"], dots(color, marker, 4.5), f"simulated, {side}"),
+            ]
+        x = "message length, thousands of integers"
+        charts.append(Panel(title=mode.name.lower(), x=x, y="time, s", x_ends=(0, None), drawn=drawn))
+    title = "Figure 6: communication time by message length, cluster 1"
+    return lines_figure(charts, 2, 10, 7.5, title, below=True)
 
 
 def figure_7(reproduction: Paper) -> Figure:
     """Return Figure 7: the time of IS over the nodes of cluster 1, simulated and predicted, a panel per class."""
-    table = reproduction.tables["figure-7"]
-    title = "Figure 7: IS on cluster 1, predicted and simulated"
-    figure, places = panels(len(CLASSES), len(CLASSES), 10, 4.6, title)
-    for preset, axes in zip(CLASSES, places, strict=True):
+    table, charts = reproduction.tables["figure-7"], []
+    for preset in CLASSES:
         of_class = table[table["class"] == preset]
         true = of_class.drop_duplicates("nodes")
-        axes.plot(
-            true["nodes"], true["simulated_s"], color="black", marker="D", markerfacecolor="none", markersize=8,
-            linewidth=0.8, label="simulated",
-        )  # fmt: skip
-        for name, (label, color, marker, style) in _PREDICTED.items():
+        drawn = [Series(true["nodes"], true["simulated_s"], _SIMULATED, "simulated")]
+        for name, (label, look) in _PREDICTED.items():
             row = of_class[of_class["predictor"] == name]
-            axes.plot(
-                row["nodes"], row["predicted_s"], color=color, marker=marker, markersize=4, linewidth=1.1,
-                linestyle=style, label=label,
-            )  # fmt: skip
-        axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.set_xticks(sorted(set(true["nodes"])))
-        finish(axes, f"class {preset}", xlabel="nodes", ylabel="time, s")
-    legend_below(figure)
-    return figure
+            drawn.append(Series(row["nodes"], row["predicted_s"], look, label))
+        nodes = {float(count): str(count) for count in sorted(set(true["nodes"]))}
+        charts.append(Panel(title=f"class {preset}", x="nodes", y="time, s", log="y", x_ticks=nodes, drawn=drawn))
+    title = "Figure 7: IS on cluster 1, predicted and simulated"
+    return lines_figure(charts, len(CLASSES), 10, 4.6, title, below=True)
 
 
 def write_figures(reproduction: Paper, folder: Path) -> None:
@@ -92,4 +76,4 @@ def write_figures(reproduction: Paper, folder: Path) -> None:
         OSError: A file cannot be written.
     """
     figures = {"figure-6": figure_6(reproduction), "figure-7": figure_7(reproduction)}
-    charts.write_figures(figures, folder, dpi=120)
+    files.write_figures(figures, folder, dpi=120)

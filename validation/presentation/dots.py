@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from platforms.plotting.styles import label_decades, style_of
+from platforms.plotting.charts import Axes
+from platforms.plotting.styles import dots, label_decades, line, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.axes import Axes
 
 _LOGARITHMIC = 3.0  # largest value over smallest from which the axis is logarithmic
 _FOR_LABELS = 0.6  # space for labels at the right, as a share of that between smallest and largest value
@@ -39,11 +39,8 @@ def draw_dots(
     )  # fmt: skip
     for row, (name, value) in enumerate(rows):
         color, marker, _ = style_of(numbers[name])
-        axes.plot([truth, value], [row, row], color=color, linewidth=1.2, zorder=2)
-        axes.plot(
-            [value], [row], color=color, marker=marker, markersize=8, markeredgecolor="black", markeredgewidth=0.6,
-            linestyle="none", zorder=3, label=name,
-        )  # fmt: skip
+        axes.plot([truth, value], [row, row], zorder=2, **line(color, width=1.2))
+        axes.plot([value], [row], zorder=3, label=name, **dots(color, marker, 8, edge=True))
         text = f"{value:.4g} {unit}, {error_text(value, truth)}".replace("-", "\N{MINUS SIGN}")
         beside = max(value, truth)  # never overlaps the line of the truth, nor the names
         axes.annotate(

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
-from platforms.plotting.charts import finish, legend_below, new_figure, panels
-from platforms.plotting.styles import label_decades, style_of
+from platforms.plotting.charts import Axes, Figure, finish, legend_below, new_figure, panels
+from platforms.plotting.styles import dots, label_decades, line, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.numbering import predictor_numbers
@@ -21,8 +21,6 @@ from validation.presentation.tables import distinguishing_columns, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _WIDTH = 5.6  # inches, of a figure of a few cases
 _CHARACTER_IN = 0.078  # width of a character of a case's label, inches
@@ -139,10 +137,8 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
         lines = rows[rows["predictor"] == name]
         color, marker, style = style_of(numbers[name])
         offset = 0.6 * ((place + 0.5) / len(predictors) - 0.5)
-        axes.plot(
-            offset + lines["place"], lines[quantity.predicted].astype(float), color=color, marker=marker,
-            linestyle=style, linewidth=1, markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
-        )  # fmt: skip
+        look = dots(color, marker, 7, edge=True) | line(color, style, 1)
+        axes.plot(offset + lines["place"], lines[quantity.predicted].astype(float), label=name, **look)
     _name_cases(axes, case_labels(cases, always=("scenario", "ranks")))
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.plotting import charts
-from platforms.plotting.charts import finish, legend_below, panels
+from platforms.plotting.charts import Axes, Figure, finish, legend_below, panels
 from platforms.plotting.front import draw_front, place_labels
 from platforms.plotting.styles import STYLES, label_decades
 from validation.comparison.metrics import ALL_APPS
@@ -17,8 +17,6 @@ from validation.ranking.standing import SIMULATE
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LEAST_ERROR_PCT = 1e-4  # smaller errors are drawn here, because the extrapolation is hardly more accurate
 _PANELS = (
@@ -69,9 +67,6 @@ def regret_figure(table: pd.DataFrame) -> Figure:
     Args:
         table: The choices, as ``decisions`` returns them.
     """
-    # Imported here because it is slow to import.
-    from matplotlib.ticker import FixedLocator, NullLocator
-
     kinds = list(dict.fromkeys(table["decision"]))
     names = _by_regret(table)
     apps = [app for app in dict.fromkeys(table["app"]) if app != ALL_APPS]
@@ -89,8 +84,8 @@ def regret_figure(table: pd.DataFrame) -> Figure:
             )  # fmt: skip
         axes.set_xscale("symlog", linthresh=_LINEAR_PCT, linscale=0.5)
         axes.set_xlim(0, 1.3 * top)
-        axes.xaxis.set_major_locator(FixedLocator([0, *(10.0 ** np.arange(0, np.floor(np.log10(top)) + 1))]))
-        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks([0, *(10.0 ** np.arange(0, np.floor(np.log10(top)) + 1))])
+        axes.set_xticks([], minor=True)
         axes.xaxis.set_major_formatter("{x:g}")
         finish(axes, f"choosing {kind}", xlabel=f"mean regret, % (linear to {_LINEAR_PCT:g} %)")
     figure.axes[0].set_yticks(range(len(names)), names)

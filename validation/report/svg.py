@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import TYPE_CHECKING
 
+from platforms.plotting.charts import Figure, rendered
+
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from matplotlib.figure import Figure
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -32,15 +32,12 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
             the colour of the text, and leave the background to the page.
         scale: Width in the page relative to the figure, if there is space.
     """
-    # Imported here because they are slow to import.
-    import matplotlib
+    # Imported here because it is slow to import.
     from lxml import etree
 
-    file = io.BytesIO()
-    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(file, format="svg", metadata=metadata, transparent=themed)
-    root = etree.fromstring(file.getvalue(), etree.XMLParser(remove_comments=True, remove_blank_text=True))
+    metadata = dict.fromkeys(("Creator", "Format", "Type"))
+    drawn = rendered(figure, "svg", ids=name, texts=True, metadata=metadata, transparent=themed)
+    root = etree.fromstring(drawn, etree.XMLParser(remove_comments=True, remove_blank_text=True))
     for useless in (*root.iter(f"{_SVG}metadata"), *root.iter(f"{_SVG}style")):
         useless.getparent().remove(useless)
     _make_ids_unique(root, name)

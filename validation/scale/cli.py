@@ -11,7 +11,8 @@ from apps.options.exit_status import exit_status, status_of
 from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.files.writing import check_picture, usable_folder
+from platforms.files.writing import usable_folder
+from platforms.plotting.pictures import check_picture
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent, significant
 from platforms.terminal.table import table_lines

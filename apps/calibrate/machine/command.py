@@ -12,18 +12,16 @@ from pathlib import Path
 from apps.calibrate.machine.calibrate import CalibrationInput, MachineCalibration
 from apps.calibrate.machine.calibrate import calibrated as calibrated_rows
 from apps.calibrate.machine.collectives import Collectives, asked_collectives
-from apps.calibrate.machine.kept import Kept, kept_of, together
-from apps.calibrate.machine.kernels import TimedKernels, kernels_of, memory_Bps, timed_kernels
+from apps.calibrate.machine.kernels import Kept, TimedKernels, kept_of, kernels_of, memory_Bps, timed_kernels, together
 from apps.calibrate.machine.page import machine_page
 from apps.calibrate.machine.picture import machine_figure
 from apps.calibrate.machine.rows import ALONE, BUSY, TRIAD, MachineTime, Rows, checked_rows, read_rows, written
 from apps.calibrate.request import CalibrateRequest
 from apps.errors import KernelError, SimulationError
-from apps.machines.launch import launch
+from apps.machines.launch import alone_on, launch
 from apps.machines.machine_file import Machine, read_machine
-from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
-from apps.measuring.solo import solo_kernels
+from apps.measuring.rehearsal import solo_kernels
 from apps.probes.machine.measure import machine_program
 from apps.store.store import Store
 from apps.stream.measure import BYTES_PER_ELEMENT
@@ -31,7 +29,8 @@ from apps.stream.on_machine import memory_of_machine
 from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
-from platforms.files.writing import write_picture, write_text
+from platforms.files.writing import write_text
+from platforms.plotting.pictures import write_picture
 from platforms.wording import number_of
 
 _PLACING = "The launcher has to place ranks by {hostfile}"

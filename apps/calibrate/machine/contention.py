@@ -14,8 +14,7 @@ from statistics import median, median_low
 from typing import TypeAlias
 
 from apps.calibrate.machine.fit import Wire
-from apps.calibrate.machine.routes import Kind, Pair, kind_of
-from apps.calibrate.machine.rows import Rows
+from apps.calibrate.machine.rows import Kind, Pair, Rows, kind_of
 from apps.calibrate.model import HEADER_BYTES
 
 Flows: TypeAlias = tuple[Pair, ...]
@@ -269,3 +268,34 @@ def _best(links: Sequence[Capacity]) -> Capacity:
 def cluster_pairs(clusters: int) -> list[Kind]:
     """Return all pairs of clusters."""
     return list(combinations(range(clusters), 2))
+
+
+def unseen(rows: Rows) -> list[str]:
+    """Return a sentence about values not measured because the budget ended in the first pass, if it did."""
+    if rows.passes > 0:
+        return []
+    seen = {label(rows, flows) for flows, _ in rows_of_flows(rows)}
+    left = [what for what in FLOWS if what not in seen and possible(what, rows)]
+    left += ["MPI_Alltoall"] if not rows.of("alltoall") and len(rows.nodes) > 2 else []
+    if not left:
+        return ["the budget ended in the first pass: some values were measured at fewer sizes or nodes"]
+    return [f"the budget ended in the first pass: not measured, and assumed to slow nothing: {', '.join(left)}"]
+
+
+def possible(what: str, rows: Rows) -> bool:
+    """Return whether the nodes suffice for a kind of flows."""
+    sizes = sorted((len(rows.members(c)) for c in range(rows.clusters)), reverse=True)
+    needed: dict[str, bool] = {
+        LONE: len(rows.nodes) > 1,
+        BOTH_WAYS: sizes[0] > 1,
+        THROUGH: sizes[0] > 2,
+        APART: sizes[0] > 3,
+        RING: sizes[0] > 2,
+        LEFT_RING: sizes[0] > 2 and len(sizes) > 1 and sizes[1] > 1,
+        TOGETHER: len(sizes) > 1 and sizes[1] > 1,
+        OPPOSED: len(sizes) > 1 and sizes[1] > 1,
+        COMMON: len(sizes) > 2,
+        DISJOINT: len(sizes) > 3,
+        LOCAL: any(node.ranks > 1 for node in rows.nodes),
+    }
+    return needed[what]

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from apps.calibrate.machine.routes import Kind, Pair, Routes
-from apps.calibrate.machine.rows import Rows
+from apps.calibrate.machine.rows import Kind, Pair, Routes, Rows
 from apps.calibrate.model import HEADER_BYTES, NEVER, Model, Thresholds
 from apps.calibrate.points import Points, points_of
 from apps.probes.segments import Array, Curve, Segment, fitted

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from apps.calibrate.machine.contention import Capacity, Sharing, cluster_pairs
 from apps.calibrate.machine.fit import NetworkFit, Wire
-from apps.calibrate.machine.routes import Kind
-from apps.calibrate.machine.rows import Node
+from apps.calibrate.machine.rows import Kind, Node
 from platforms.grids.xml import number_text, root_element, written_root
 from platforms.model.platform import KernelEfficiency
 

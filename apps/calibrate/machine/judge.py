@@ -9,8 +9,7 @@ from statistics import median
 import numpy as np
 
 from apps.calibrate.machine.contention import flow_times, held_out_flows, label
-from apps.calibrate.machine.routes import Pair, Routes
-from apps.calibrate.machine.rows import CALLS, Rows, read_rows
+from apps.calibrate.machine.rows import CALLS, Pair, Routes, Rows, read_rows
 from apps.probes.machine.measure import simulated_rows
 from apps.probes.segments import Array
 from platforms.model.platform import Platform

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from apps.calibrate.machine.calibrate import MachineCalibration
-from apps.calibrate.machine.experiments import EXPERIMENTS, experiment_rows
-from apps.calibrate.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from apps.calibrate.machine.report import (
+    EXPERIMENTS,
+    KERNELS,
+    REPLAY,
+    error_rows,
+    experiment_rows,
+    kernel_rows,
+    wire_rows,
+)
+from platforms.plotting.charts import Figure, rendered
 
 _STYLE = """body { font-family: sans-serif; max-width: 75rem; margin: 1rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; } td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: right; }
@@ -75,6 +78,4 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _png(figure: Figure) -> str:
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=110, metadata={"Software": None})
-    return base64.b64encode(content.getvalue()).decode()
+    return base64.b64encode(rendered(figure, "png", dpi=110, metadata={"Software": None})).decode()

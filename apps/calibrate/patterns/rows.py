@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.calibrate.readers.sample import MOST_BYTES
-from apps.probes.patterns.measure import PATTERNS, Call
+import numpy as np
+
+from apps.calibrate.readers import MOST_BYTES
+from apps.probes.patterns.measure import PATTERNS, Call, pattern_times
 from platforms.errors import UserError, nearest
 from platforms.files.commented_csv import checked_rows
+from platforms.model.platform import Platform
 
 COLUMNS = ("pattern", "size_bytes", "active_ranks", "time_median_s")
 FITTED = ("send", "sendrecv_same", "sendrecv_diff")  # an all-to-all only judges
@@ -86,3 +89,33 @@ def _seconds(where: str, name: str, text: str | None) -> float:
     if not 1e-12 < value < 1e6:
         raise UserError(where, f"{name} is {text!r}", "Give a positive number of seconds")
     return value
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A measured call and its replay."""
+
+    row: PatternTime
+    fitted: bool
+    replayed_s: float
+
+    @property
+    def error(self) -> float:
+        """Replayed minus measured time, relative to the measured time."""
+        return self.replayed_s / self.row.time_s - 1
+
+
+def replayed(platform: Platform, rows: Sequence[PatternTime], fit: Sequence[PatternTime]) -> list[Replayed]:
+    """Repeat the measured calls on the first hosts of a platform, which has as many as the calls need.
+
+    Raises:
+        SimulationError: The simulation does not succeed.
+    """
+    hosts = [host.name for host in platform.hosts[: max(row.call.ranks for row in rows)]]
+    times_s = pattern_times(platform, hosts, [row.call for row in rows])
+    return [Replayed(row, row in fit, time_s) for row, time_s in zip(rows, times_s, strict=True)]
+
+
+def median_error(replays: Sequence[Replayed]) -> float:
+    """Return the median absolute error."""
+    return float(np.median([abs(replay.error) for replay in replays]))

@@ -10,7 +10,7 @@
  *   link NAME RATE DELAY ORDER   of one direction, bit/s and s; fifo: first come, first served, turns: flows in turn
  *   path FROM TO LINK...         numbers of nodes and links, in the order in which a packet crosses them */
 #pragma once
-#include "fifo.h"
+#include "turns.h"
 
 #include <stdint.h>
 

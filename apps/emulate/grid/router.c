@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "router.h"
 
-#include "events.h"
 #include "turns.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@ from apps.traffic.steps import Compute, Exchange, Step, Traffic
 from platforms.wording import number_of
 
 FEATURES = 4  # numbers of a sample
-# As in apps/kernels/dt/features.c, which says where the draws come from.
+# As in apps/kernels/dt/dt.c, which says where the draws come from.
 _DRAWN = (450, 221, 928, 128, 521, 55, 614, 15, 0, 956, 0, 664, 957, 9, 95, 12)
 _SEED, _MULTIPLIER, _BITS = 314159265, 5**13, 46  # of the further draws: apps/kernels/harness/random.h
 _TAG_LENGTH, _TAG_ARRAY, _TAG_RESULT = range(3)

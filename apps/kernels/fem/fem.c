@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "../harness/run.h"
-#include "slab.h"
+#include "matrix.h"
 #include "solver.h"
 
 enum { ERROR_PER_TOLERANCE = 100 };

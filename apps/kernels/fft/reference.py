@@ -1,4 +1,4 @@
-"""Reference for the FFT: the transform of the kernel's input (points.h) by numpy.fft."""
+"""Reference for the FFT: the transform of the kernel's input (fft1d.c) by numpy.fft."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_POINTS = 2**27  # 2 GB; numpy and the kernel need about five times as much
 
 
 def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
-    """Return the results that points_results in points.h computes, by name.
+    """Return the results that points_results in fft1d.c computes, by name.
 
     Raises:
         KernelError: The transform would need too much memory.

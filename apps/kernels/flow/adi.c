@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "../../common/checked.h"
-#include "norms.h"
-#include "residual.h"
+#include "problem.h"
 #include "tiles.h"
 
 enum { TAG_HALO = 0, TAG_UP = 6, TAG_DOWN = 9, LEAST_POINTS = 2 };

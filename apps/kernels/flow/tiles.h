@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "box.h"
+#include "problem.h"
 
 typedef struct {
   int place[3]; /* among the tiles along each axis */

@@ -1,5 +1,5 @@
 /* FT: a diffusion equation in a periodic box, solved by three-dimensional Fourier transforms (Bailey et al., The NAS
- * Parallel Benchmarks, RNR-94-007, chapter 2, kernel FT).  The order of messages is that of NPB 3.3 MPI; layout.h
+ * Parallel Benchmarks, RNR-94-007, chapter 2, kernel FT).  The order of messages is that of NPB 3.3 MPI; transpose.h
  * describes the distribution. */
 #include <limits.h>
 #include <math.h>
@@ -9,7 +9,6 @@
 #include "../harness/random.h"
 #include "../harness/run.h"
 #include "fft.h"
-#include "layout.h"
 #include "transpose.h"
 
 enum { CHECKSUM_TERMS = 1024, FORWARD = -1, BACKWARD = 1, MOST_ITERATIONS = 25, MOST_POINTS = 1 << 14 };

@@ -1,14 +1,91 @@
 /* HPL: a dense linear system, solved by LU factorisation with partial row pivoting (A. Petitet, R. C. Whaley,
  * J. Dongarra, A. Cleary, HPL, netlib.org/benchmark/hpl).  Right-looking; the right-hand side is eliminated along
  * with the matrix. */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
-#include "flops.h"
-#include "matrix.h"
+#include "../../common/checked.h"
+#include "../harness/random.h"
+#include "layout.h"
 #include "system.h"
+
+/* The linear system: the benchmarks' random numbers (apps/kernels/harness/random.h) minus 1/2, column by column, with the
+ * right-hand side last.  Element (i, j) is number j n + i + 1 after the seed, so every rank can generate its part. */
+
+/* A larger system would need more numbers than the generator has, 2^44. */
+enum { MATRIX_MOST = (1 << 22) - 1 };
+
+/* Generates a column of this rank's array: at->height elements. */
+static void matrix_column(const Layout *at, int own_column, double *elements)
+{
+  int nb = at->nb, places = at->down.places;
+  uint64_t column = (uint64_t)matrix_index(own_column, nb, at->across.place, at->across.places);
+  uint64_t first = column * (uint64_t)at->n + (uint64_t)(at->down.place * nb);
+  uint64_t random = random_multiply(RANDOM_SEED, random_power(RANDOM_MULTIPLIER, first));
+  uint64_t over_others = random_power(RANDOM_MULTIPLIER, (uint64_t)nb * (uint64_t)(places - 1));
+  for (int i = 0; i < at->height; i++) {
+    if (i && i % nb == 0)
+      random = random_multiply(random, over_others);
+    elements[i] = random_next(&random) - 0.5;
+  }
+}
+
+/* Quality of the solution. */
+
+typedef struct {
+  double residual; /* HPL's: ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), maximum norms, eps = 2^-53 */
+  double sum;      /* sum of x */
+  double largest;  /* max |x| */
+} Quality;
+
+/* Returns the largest absolute value, or NaN if there is one. */
+static double norm(const double *values, int n)
+{
+  double largest = 0;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(values[i]) <= largest))
+      largest = fabs(values[i]);
+  return largest;
+}
+
+/* Checks the solution with a newly generated system.  Every rank must call it, after the timed section only. */
+static Quality check_solution(System *s)
+{
+  const Layout *at = &s->at;
+  int n = at->n, nb = at->nb;
+  size_t size = (size_t)n;
+  double *all = checked(calloc(4 * size, sizeof *all)); /* one sum over all ranks completes them */
+  double *rest = all, *row_sums = all + size, *right_hand_side = all + 2 * size, *x = all + 3 * size;
+  double *column = checked(malloc(((size_t)at->height + 1) * sizeof *column));
+  for (int c = 0; c < at->width; c++) {
+    int j = matrix_index(c, nb, at->across.place, at->across.places);
+    matrix_column(at, c, column);
+    for (int r = 0; r < at->height; r++) {
+      int i = matrix_index(r, nb, at->down.place, at->down.places);
+      if (j == n)
+        right_hand_side[i] = column[r];
+      else {
+        rest[i] += column[r] * s->solution[c];
+        row_sums[i] += fabs(column[r]);
+      }
+    }
+    if (j < n && at->down.place == 0)
+      x[j] = s->solution[c];
+  }
+  run_sum(s->run, all, 4 * n);
+  Quality quality = {.largest = norm(x, n)};
+  for (int i = 0; i < n; i++) {
+    rest[i] -= right_hand_side[i];
+    quality.sum += x[i];
+  }
+  double scale = DBL_EPSILON / 2 * (norm(row_sums, n) * quality.largest + norm(right_hand_side, n)) * n;
+  quality.residual = norm(rest, n) / scale;
+  free(column);
+  free(all);
+  return quality;
+}
 
 static const double MOST_RESIDUAL = 16; /* HPL's own limit */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "flops.h"
+#include "layout.h"
 #include "product.h"
 #include "system.h"
 

@@ -3,7 +3,7 @@
  * column to process column; the rows above stay until the same column has its next turn. */
 #include <string.h>
 
-#include "flops.h"
+#include "layout.h"
 #include "product.h"
 #include "system.h"
 

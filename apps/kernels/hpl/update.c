@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../common/checked.h"
-#include "flops.h"
+#include "layout.h"
 #include "product.h"
 #include "system.h"
 

@@ -4,13 +4,144 @@
  * In a skeleton only the keys are missing.  The sizes of buckets, all values derived from them and their messages are
  * real, because the numbers of keys that ranks send to each other depend on the keys. */
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../common/checked.h"
+#include "../harness/random.h"
 #include "../harness/run.h"
-#include "buckets.h"
-#include "keys.h"
+
+/* The benchmark's keys: integers in [0, 2^log_max), each from the sum of four random numbers, so their distribution is
+ * a bell.  Key k of the whole sequence uses the random numbers 4 k to 4 k + 3, so any part of the sequence can be
+ * generated alone. */
+
+/* Keys [start, start + count) of the sequence. */
+typedef struct {
+  int64_t start;
+  int count;
+} Part;
+
+/* Four chains, each with every fourth number: together they give the four numbers of the next key.  Parallel chains are
+ * several times faster than a single one, and as separate variables they stay in registers.  They are computed modulo
+ * 2^64; the low 46 bits are the numbers. */
+typedef struct {
+  uint64_t a, b, c, d, jump; /* jump: factor from a number to the fourth after it */
+} Stream;
+
+static Stream stream_from(int64_t key)
+{
+  Stream stream = {.jump = random_power(RANDOM_MULTIPLIER, 4)};
+  uint64_t before = random_multiply(RANDOM_SEED, random_power(stream.jump, (uint64_t)key));
+  stream.a = random_multiply(before, RANDOM_MULTIPLIER);
+  stream.b = random_multiply(stream.a, RANDOM_MULTIPLIER);
+  stream.c = random_multiply(stream.b, RANDOM_MULTIPLIER);
+  stream.d = random_multiply(stream.c, RANDOM_MULTIPLIER);
+  return stream;
+}
+
+/* Returns the highest `bits` bits of the next key, which is the mean of its four numbers as a fraction of 2^bits.  In
+ * units of 2^-48 the mean is the sum, so only the end is rounded. */
+static inline int next_key(Stream *stream, int bits)
+{
+  uint64_t sum = (stream->a & RANDOM_MASK) + (stream->b & RANDOM_MASK) + (stream->c & RANDOM_MASK) +
+                 (stream->d & RANDOM_MASK);
+  stream->a *= stream->jump;
+  stream->b *= stream->jump;
+  stream->c *= stream->jump;
+  stream->d *= stream->jump;
+  return (int)(sum >> (48 - bits));
+}
+
+/* Distribute `total` keys over nranks ranks as evenly as possible: the first total % nranks ranks own one more. */
+static int64_t keys_start(int64_t total, int nranks, int rank)
+{
+  int64_t extra = total % nranks;
+  return total / nranks * rank + (rank < extra ? rank : extra);
+}
+
+static Part keys_of_rank(int64_t total, int nranks, int rank)
+{
+  int64_t start = keys_start(total, nranks, rank);
+  return (Part){start, (int)(keys_start(total, nranks, rank + 1) - start)};
+}
+
+/* keys[i] := key start + i, for i in [0, count) */
+static void keys_make(Part part, int log_max, int *keys)
+{
+  Stream stream = stream_from(part.start);
+  for (int i = 0; i < part.count; i++)
+    keys[i] = next_key(&stream, log_max);
+}
+
+/* counts[b] := number of these keys whose highest log_buckets bits are b.  The keys are not stored. */
+static void keys_count(Part part, int log_buckets, int *counts)
+{
+  memset(counts, 0, sizeof *counts << log_buckets);
+  Stream stream = stream_from(part.start);
+  for (int i = 0; i < part.count; i++)
+    counts[next_key(&stream, log_buckets)]++;
+}
+
+/* Ranking by buckets: distribution of the buckets over the ranks, and the arithmetic on keys.  No messages here.
+ *
+ * The bucket of a key is given by its highest bits, key >> shift. */
+
+/* Assigns buckets in order to rank 0 until all ranks so far have their share of the `total` keys (keys_start), then to
+ * rank 1, and so on.  A rank gets whole buckets, and at least one while any are left.  Rank r has the buckets from
+ * first[r] to first[r + 1] - 1; `first` has nranks + 1 elements.  `sizes` are the sizes of the buckets over all
+ * ranks. */
+static void buckets_assign(const int *sizes, int nbuckets, int64_t total, int nranks, int *first)
+{
+  int rank = 0;
+  int64_t keys = 0;
+  first[0] = 0;
+  for (int b = 0; b < nbuckets; b++) {
+    keys += sizes[b];
+    if (rank < nranks && keys >= keys_start(total, nranks, rank + 1))
+      first[++rank] = b + 1;
+  }
+  while (rank < nranks) /* if there are more ranks than buckets with keys */
+    first[++rank] = nbuckets;
+  first[nranks] = nbuckets; /* includes empty buckets at the end */
+}
+
+/* sizes[b] := number of keys in bucket b < nbuckets */
+static void buckets_count(const int *keys, int count, int shift, int nbuckets, int *sizes)
+{
+  memset(sizes, 0, (size_t)nbuckets * sizeof *sizes);
+  for (int i = 0; i < count; i++)
+    sizes[keys[i] >> shift]++;
+}
+
+/* ordered := the keys, bucket by bucket */
+static void buckets_order(const int *keys, int count, int shift, int nbuckets, const int *sizes, int *ordered)
+{
+  int next[nbuckets];
+  next[0] = 0;
+  for (int b = 1; b < nbuckets; b++)
+    next[b] = next[b - 1] + sizes[b - 1];
+  for (int i = 0; i < count; i++)
+    ordered[next[keys[i] >> shift]++] = keys[i];
+}
+
+/* up_to[k] := number of keys that are at most lowest + k; all keys lie in [lowest, lowest + range) */
+static void keys_rank(const int *keys, int count, int lowest, int range, int *up_to)
+{
+  memset(up_to, 0, (size_t)range * sizeof *up_to);
+  for (int i = 0; i < count; i++)
+    up_to[keys[i] - lowest]++;
+  for (int k = 1; k < range; k++)
+    up_to[k] += up_to[k - 1];
+}
+
+/* sorted := the keys in the order of their ranks; this overwrites `up_to`. */
+static void keys_sort(const int *keys, int count, int lowest, int *up_to, int *sorted)
+{
+  for (int i = 0; i < count; i++)
+    sorted[--up_to[keys[i] - lowest]] = keys[i];
+}
 
 enum { TESTS = 5 };
 

@@ -1,14 +1,250 @@
 /* MG: the Poisson equation in a periodic cube by V-cycles of multigrid (Bailey et al., The NAS Parallel Benchmarks,
  * RNR-94-007, 2.8).  The order of messages is that of NPB 3.3 MPI; decompose.h describes the distribution. */
 #include <math.h>
+#include <mpi.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../common/checked.h"
+#include "../harness/random.h"
 #include "../harness/run.h"
 #include "decompose.h"
-#include "exchange.h"
-#include "field.h"
-#include "operators.h"
+
+/* The right-hand side: +1 at the ten points with the largest random numbers, -1 at the ten with the smallest. */
+
+enum { CHARGES = 10 };
+
+/* The points with the largest numbers so far, in descending order; place -1: none yet. */
+typedef struct {
+  double value[CHARGES];
+  long place[CHARGES]; /* index in the whole level, x fastest, from 0 */
+} Top;
+
+static Top nothing(void)
+{
+  Top top;
+  for (int i = 0; i < CHARGES; i++) {
+    top.value[i] = -INFINITY;
+    top.place[i] = -1;
+  }
+  return top;
+}
+
+static void offer(Top *top, double value, long place)
+{
+  if (value <= top->value[CHARGES - 1])
+    return;
+  int i = CHARGES - 1;
+  for (; i > 0 && top->value[i - 1] < value; i--) {
+    top->value[i] = top->value[i - 1];
+    top->place[i] = top->place[i - 1];
+  }
+  top->value[i] = value;
+  top->place[i] = place;
+}
+
+/* Finds the largest and smallest numbers of this rank.  The numbers are drawn over the whole level, x fastest; a rank
+ * skips to the start of each of its rows. */
+static void search(const Level *level, Top *largest, Top *smallest)
+{
+  const Span *x = &level->axis[0], *y = &level->axis[1], *z = &level->axis[2];
+  for (long k = z->start; k < z->start + z->own; k++)
+    for (long j = y->start; j < y->start + y->own; j++) {
+      long first = (k * level->n + j) * level->n + x->start;
+      uint64_t random = random_multiply(RANDOM_SEED, random_power(RANDOM_MULTIPLIER, (uint64_t)first));
+      for (long place = first; place < first + x->own; place++) {
+        double value = random_next(&random);
+        offer(largest, value, place);
+        offer(smallest, -value, place);
+      }
+    }
+}
+
+/* Returns the largest numbers of all ranks, on every rank.  They are gathered as bytes: predictors have no messages for
+ * reductions of derived types. */
+static Top top_of_all(Top mine)
+{
+  int nranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  Top *all = checked(malloc((size_t)nranks * sizeof *all)), top = nothing();
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+  for (int rank = 0; rank < nranks; rank++)
+    for (int i = 0; i < CHARGES; i++)
+      offer(&top, all[rank].value[i], all[rank].place[i]);
+  free(all);
+  return top;
+}
+
+/* Returns the index of a point in this rank's grid; -1 if another rank owns it. */
+static long index_of(const Level *level, long place)
+{
+  long index = 0;
+  for (int a = AXES - 1; a >= 0; a--) {
+    const Span *span = &level->axis[a];
+    long stride = 1;
+    for (int b = 0; b < a; b++)
+      stride *= level->n;
+    long local = place / stride % level->n - span->start;
+    if (local < 0 || local >= span->own)
+      return -1;
+    index = index * (span->own + 2) + local + 1;
+  }
+  return index;
+}
+
+/* Sets the charges in `grid`, which must be zero on entry; its ghosts stay zero.  Every rank must call it. */
+static void charges(const Level *level, double *grid)
+{
+  Top largest = nothing(), smallest = nothing();
+  search(level, &largest, &smallest);
+  largest = top_of_all(largest);
+  smallest = top_of_all(smallest);
+  for (int i = 0; i < CHARGES; i++) {
+    long plus = index_of(level, largest.place[i]), minus = index_of(level, smallest.place[i]);
+    if (minus >= 0)
+      grid[minus] = -1;
+    if (plus >= 0)
+      grid[plus] = 1;
+  }
+}
+
+/* The arithmetic of multigrid on one rank's part of a level: no messages, no flop accounting. */
+
+/* A linear operator on a point and its 26 neighbours: one weight for the point itself and one each for its 6 neighbours
+ * across a face, 12 across an edge, 8 across a corner. */
+typedef struct {
+  double point, face, edge, corner;
+} Stencil;
+
+/* Flops per owned point (of the coarse grid, if there are two), as additions + multiplications.  Operations with a
+ * weight of zero are not counted: faces in the residual, corners in the smoother.
+ *   sums across a row   6 + 0, for restriction of two rows' points: 12 + 0
+ *   residual            6 + 6 + 3         smoother      6 + 7 + 3         restriction   12 + 8 + 4
+ *   interpolation       5 + 3 for the means of four rows, 12 + 4 for eight points
+ *   norms               square, sum, comparison */
+enum { RESIDUAL_FLOPS = 15, SMOOTH_FLOPS = 16, RESTRICT_FLOPS = 24, INTERPOLATE_FLOPS = 24, NORM_FLOPS = 3 };
+
+/* Sum of squares and largest absolute value of the owned points. */
+typedef struct {
+  double squares, largest;
+} Norms;
+
+/* Returns the index of the first point (a ghost) of a row along x. */
+static size_t row_at(const Level *level, int y, int z)
+{
+  return ((size_t)z * (size_t)extent(level, 1) + (size_t)y) * (size_t)extent(level, 0);
+}
+
+/* Sums over the neighbours of the points of a row: `four` over the adjacent points in the same plane across x,
+ * `diagonal` over the other four in that plane.  A stencil gets its sums from these at the point and its neighbours in
+ * the row. */
+typedef struct {
+  const double *centre;
+  double *four, *diagonal;
+} Row;
+
+static void sum_across(const Level *level, const double *x, int y, int z, Row *row)
+{
+  const double *here = x + row_at(level, y, z);
+  const double *below = x + row_at(level, y, z - 1), *above = x + row_at(level, y, z + 1);
+  ptrdiff_t n = extent(level, 0);
+  for (ptrdiff_t i = 0; i < n; i++) {
+    row->four[i] = here[i - n] + here[i + n] + below[i] + above[i];
+    row->diagonal[i] = below[i - n] + below[i + n] + above[i - n] + above[i + n];
+  }
+  row->centre = here;
+}
+
+static double weigh(Stencil w, const Row *row, ptrdiff_t i)
+{
+  const double *four = row->four, *diagonal = row->diagonal;
+  return w.point * row->centre[i] + w.face * (row->centre[i - 1] + row->centre[i + 1] + four[i]) +
+         w.edge * (four[i - 1] + four[i + 1] + diagonal[i]) + w.corner * (diagonal[i - 1] + diagonal[i + 1]);
+}
+
+/* out := base + stencil(x), at the owned points; base may be out. */
+static void apply(const Level *level, Stencil stencil, const double *x, const double *base, double *out)
+{
+  double four[extent(level, 0)], diagonal[extent(level, 0)];
+  Row row = {NULL, four, diagonal};
+  for (int z = 1; z <= level->axis[2].own; z++)
+    for (int y = 1; y <= level->axis[1].own; y++) {
+      sum_across(level, x, y, z, &row);
+      size_t at = row_at(level, y, z);
+      for (int i = 1; i <= level->axis[0].own; i++)
+        out[at + (size_t)i] = base[at + (size_t)i] + weigh(stencil, &row, i);
+    }
+}
+
+/* Returns the offset of the grids, which may start half a coarse step apart: this rank's coarse point j lies at its
+ * fine point 2j - offset. */
+static int offset(const Level *coarse, const Level *fine, int axis)
+{
+  return fine->axis[axis].start - 2 * coarse->axis[axis].start;
+}
+
+/* out := stencil(x) at the fine points of the owned coarse points. */
+static void restrict_to(const Level *coarse, Stencil stencil, const Level *fine, const double *x, double *out)
+{
+  double four[extent(fine, 0)], diagonal[extent(fine, 0)];
+  Row row = {NULL, four, diagonal};
+  int dx = offset(coarse, fine, 0), dy = offset(coarse, fine, 1), dz = offset(coarse, fine, 2);
+  for (int z = 1; z <= coarse->axis[2].own; z++)
+    for (int y = 1; y <= coarse->axis[1].own; y++) {
+      sum_across(fine, x, 2 * y - dy, 2 * z - dz, &row);
+      size_t at = row_at(coarse, y, z);
+      for (int i = 1; i <= coarse->axis[0].own; i++)
+        out[at + (size_t)i] = weigh(stencil, &row, 2 * i - dx);
+    }
+}
+
+/* mean[i] := mean over the coarse rows around the fine row (y, z), given in half coarse steps. */
+static void mean_across(const Level *coarse, const double *x, int y, int z, double *mean)
+{
+  const double *here = x + row_at(coarse, y / 2, z / 2);
+  size_t to_y = (size_t)extent(coarse, 0), to_z = to_y * (size_t)extent(coarse, 1);
+  for (size_t i = 0; i < to_y; i++)
+    if (y % 2 && z % 2)
+      mean[i] = 0.25 * (here[i] + here[i + to_y] + here[i + to_z] + here[i + to_y + to_z]);
+    else if (y % 2 || z % 2)
+      mean[i] = 0.5 * (here[i] + here[i + (y % 2 ? to_y : to_z)]);
+    else
+      mean[i] = here[i];
+}
+
+/* out := out + trilinear interpolation of x, at all fine points, including ghosts.  Does nothing on a rank without
+ * coarse points. */
+static void interpolate(const Level *coarse, const double *x, const Level *fine, double *out)
+{
+  if (coarse->empty)
+    return;
+  double mean[extent(coarse, 0)];
+  int dx = offset(coarse, fine, 0), dy = offset(coarse, fine, 1), dz = offset(coarse, fine, 2);
+  for (int z = 0; z < extent(fine, 2); z++)
+    for (int y = 0; y < extent(fine, 1); y++) {
+      mean_across(coarse, x, y + dy, z + dz, mean);
+      double *row = out + row_at(fine, y, z);
+      for (int i = dx; i < extent(fine, 0); i += 2)
+        row[i] += mean[(i + dx) / 2];
+      for (int i = 1 - dx; i < extent(fine, 0); i += 2)
+        row[i] += 0.5 * (mean[(i + dx) / 2] + mean[(i + dx) / 2 + 1]);
+    }
+}
+
+static Norms norms(const Level *level, const double *x)
+{
+  Norms sum = {0, 0};
+  for (int z = 1; z <= level->axis[2].own; z++)
+    for (int y = 1; y <= level->axis[1].own; y++) {
+      const double *row = x + row_at(level, y, z);
+      for (int i = 1; i <= level->axis[0].own; i++) {
+        sum.squares += row[i] * row[i];
+        sum.largest = fmax(sum.largest, fabs(row[i]));
+      }
+    }
+  return sum;
+}
 
 static const Stencil POISSON_NEGATED = {8.0 / 3, 0, -1.0 / 6, -1.0 / 12};
 static const Stencil RESTRICTION = {1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};

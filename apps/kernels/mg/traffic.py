@@ -20,7 +20,7 @@ from platforms.wording import number_of
 _AXES = 3
 _MOST_LEVELS = 12
 _Messages = Sequence[tuple[Whole, Whole, Whole]]  # source, destination, bytes
-# Operations per owned point, of the coarse grid where there are two (apps/kernels/mg/operators.h).
+# Operations per owned point, of the coarse grid where there are two (apps/kernels/mg/mg.c).
 _RESIDUAL, _SMOOTH, _RESTRICT, _INTERPOLATE, _NORM = 15, 16, 24, 24, 3
 
 

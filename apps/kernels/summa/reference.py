@@ -12,7 +12,7 @@ from apps.kernels.harness.random import advanced, centred, states
 
 
 def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
-    """Return u A B w with weights u and w of rows and columns, and three elements of A B, named as in matrices.h.
+    """Return u A B w with weights u and w of rows and columns, and three elements of A B, named as in summa.c.
 
     The function takes 16 n^2 bytes.
 

@@ -12,12 +12,10 @@ from platforms.model.platform import Platform
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-SOURCES = tuple(
-    _HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c", "triads.c")
-)
+SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "nodes.c", "orders.c", "triads.c"))
 _COMMON = _HERE.parents[1] / "common"
 _STREAM = _HERE.parents[1] / "stream" / "triad.h"
-_HEADERS = ("plan.h", "flows.h", "nodes.h", "rows.h", "orders.h", "triads.h")
+_HEADERS = ("plan.h", "nodes.h", "orders.h", "triads.h")
 HEADERS = (*(_HERE / name for name in _HEADERS), _COMMON / "checked.h", _COMMON / "work.h", _STREAM)
 
 

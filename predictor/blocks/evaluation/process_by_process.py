@@ -8,22 +8,16 @@ Contention is not modelled: each message takes the time that it takes alone.  Di
 one, except in loops that only compute.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
 from predictor.blocks.application import Application
-from predictor.blocks.machines.machine import check_agreed, collective_time
+from predictor.blocks.machines.machine import Group, Machine, Posted, check_agreed, collective_time
 from predictor.blocks.steps import check_together
 from predictor.blocks.stream import instructions
 from predictor.blocks.stream.expand import expand
-
-if TYPE_CHECKING:
-    from predictor.blocks.machines.machine import Group, Machine, Posted
 
 Place = tuple[str, int]  # label and member
 _MOST_INSTRUCTIONS = 50_000_000  # of all distinct processes; a few gigabytes

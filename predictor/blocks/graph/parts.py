@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.recording.events import Elapse, Mark
-from apps.results.steady.period import find_period
+from apps.results.steady import find_period
 from predictor.blocks.parts import COMPUTING, DISK, KINDS, SENDING, WAITING, StepTime, steps_in_order
 from predictor.blocks.stream.instructions import Stream
 from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP

@@ -20,40 +20,26 @@ the message; every message has an envelope of 16 bytes; a flow's rate is limited
 simulation; real machines need measurements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil, log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.model.platform import Route
+from platforms.system import System, UnitGroup
+from platforms.system.database import DiskArray
 from platforms.system.parts import YEAR_S
+from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.dpgraph.known import known_network
+from predictor.dpgraph.network import NetworkModel
 from predictor.network.value import Protocol
 
-if TYPE_CHECKING:
-    from platforms.model.platform import Route
-    from platforms.system import System
-    from platforms.system.scheduler import Schedule
-    from predictor.dpgraph.network import NetworkModel
-
-
-if TYPE_CHECKING:
-    from platforms.model.platform import Route
-    from platforms.system import System, UnitGroup
-    from platforms.system.database import DiskArray
-    from platforms.system.scheduler import Schedule
-    from predictor.dpgraph.network import NetworkModel
-
-    Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
-
-
+Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
 _PLAIN = {  # SimGrid's options for a network of links alone
     "smpi/bw-factor": "1",
     "smpi/lat-factor": "1",

@@ -12,15 +12,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import accumulate, pairwise
 from math import ceil, gcd
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import Protocol, overload
 
 from platforms.errors import UserError
+from platforms.system import Node, System, UnitGroup
+from platforms.system.scheduler import Placed, Schedule
 from predictor.blocks.progression import Number, Pairs, Part, Progression, Split
 from predictor.blocks.stream.instructions import Collective
-
-if TYPE_CHECKING:
-    from platforms.system import Node, System, UnitGroup
-    from platforms.system.scheduler import Placed, Schedule
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,15 @@
 """Costs of blocks by the formulas of block models, published or calibrated; the system gives only the placement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import ceil, fsum
-from typing import TYPE_CHECKING
 
+from platforms.system import System
+from platforms.system.scheduler import Schedule
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import TableModel
-
-if TYPE_CHECKING:
-    from platforms.system import System
-    from platforms.system.scheduler import Schedule
 
 
 class ModelMachine:

@@ -19,19 +19,14 @@ The watts are those of the hardware database, which has them only where a data s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.system import System
+from platforms.system.scheduler import Schedule
 from predictor.blocks.machines.machine import Group, Machine, covered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from platforms.system import System
-    from platforms.system.scheduler import Schedule
 
 
 @dataclass(frozen=True)

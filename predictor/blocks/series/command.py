@@ -19,8 +19,7 @@ from platforms.terminal.progress import doing
 from predictor.blocks.series.points import VARY, ApplicationOptions, Point, points_of, where_text
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from platforms.plotting.charts import Figure
     from predictor.series.curves import Quantity
 
 OVER, OUT = "--over", "--out"

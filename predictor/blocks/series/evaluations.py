@@ -1,18 +1,17 @@
 """Evaluations of many points, pooled and kept in the store by all that decides their result, and their rows."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from apps.errors import SimulationError
 from apps.options.runner import PoolOptions, checked_pool, store_from_request
+from apps.store import Store
 from platforms.errors import UserError, nearest
 from platforms.plotting.words import value_text
 from platforms.terminal.progress import doing
@@ -26,10 +25,6 @@ from predictor.blocks.series.points import OPTIONS, VARY, ApplicationOptions, Po
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import pareto_front
 from predictor.series.pool import Kept, answers, sources_hash
-
-if TYPE_CHECKING:
-    from apps.store import Store
-
 
 KIND = "evaluation"  # of apps.store.KINDS
 _SOURCES = (

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dpgraph/native/change.h"
 #include "../../dpgraph/native/ends.h"
 #include "../../dpgraph/native/links.h"
 #include "../../dpgraph/native/room.h"
@@ -243,7 +242,7 @@ static void separate(Graph *graph, int32_t slot, double now_s)
   resize(graph, number);
   if (bundle->ends.size > 0 && rate > 0.0)
     schedule(graph, number);
-  change_note(graph, slot);
+  links_note(graph, slot);
 }
 
 /* Removes from their bundles the flows on a link, other than a hub, that may limit them from now on. */
@@ -258,7 +257,7 @@ static void join_alone(Graph *graph, int32_t slot, double now_s)
 {
   const Path *path = graph->flow[slot].path;
   int32_t number = (int32_t)(slot * graph->width);
-  change_note(graph, slot);
+  links_note(graph, slot);
   for (int32_t k = 0; k < path->crossings; k++, number++) {
     Link *link = path->crossing[k].link;
     if (links_over(link))
@@ -359,7 +358,7 @@ int bundles_join(Graph *graph, int32_t slot, double now_s)
   if (graph->flow[number].rate > 0.0)
     schedule(graph, number);
   if (graph->flow[number].seen != graph->step)
-    change_note(graph, number);
+    links_note(graph, number);
   return enter_links(graph, slot);
 }
 

@@ -15,7 +15,7 @@ static void note_sharers(Graph *graph, const Link *link)
   for (int32_t i = link->head; i != NOTHING; i = graph->entry[i].after) {
     int32_t slot = graph->entry[i].slot;
     if (graph->flow[slot].seen != graph->step)
-      change_note(graph, slot);
+      links_note(graph, slot);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "rounds.h"
 #include "steps.h"
 
 /* Returns whether the parts first[i] to first[i + 1] cover 0 to `whole`. */

@@ -55,7 +55,7 @@ static int start_flows(Graph *graph, double now_s)
     flow->since_s = now_s;
     flow->rate = 0.0;
     if (graph->bundles == 0) {
-      change_note(graph, slot);
+      links_note(graph, slot);
       links_join(graph, slot);
     } else if (bundles_join(graph, slot, now_s) != DONE) {
       return NO_MEMORY;

@@ -10,6 +10,14 @@ static inline bool links_over(const Link *link)
   return link->demand > link->limit;
 }
 
+/* Adds a flow to the change. */
+static inline void links_note(Graph *graph, int32_t slot)
+{
+  Flow *flow = &graph->flow[slot];
+  flow->seen = graph->step;
+  graph->changed[graph->changed_count++] = (Changed){slot, flow->rate};
+}
+
 /* Adds a link to those affected by this date's change. */
 static inline void links_reach(Graph *graph, Link *link)
 {

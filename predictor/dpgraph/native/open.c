@@ -6,7 +6,6 @@
 #include "polls.h"
 #include "ranks.h"
 #include "room.h"
-#include "rounds.h"
 #include "steps.h"
 
 static void *array(int64_t count, size_t size)

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "rounds.h"
-
 /* The number of steps and values made so far. */
 typedef struct {
   int64_t steps, values;

@@ -12,27 +12,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from apps.errors import KernelError
-from apps.programs.kernel import kernels_with, named_kernel
+from apps.programs.kernel import bytes_per_flop, kernels_with, named_kernel
 from apps.programs.problem import Problem, sized_problem
-from apps.programs.rules import bytes_per_flop
 from apps.traffic.lines import square_rows
 from apps.traffic.path import LARGE_BYTES, Path
-from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
+from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep, Traffic
 from platforms.errors import UserError, nearest
 from predictor.hierarchical.kernels import kernel_for, notes
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface
 from predictor.structural.collectives import exchanges
-
-if TYPE_CHECKING:
-    from apps.traffic.steps import Traffic
-
 
 _MODULE = "longest_path"
 Params = Mapping[str, Any]  # parameters of a problem

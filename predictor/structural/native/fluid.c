@@ -198,13 +198,14 @@ static double advance(Fluid *fluid, const Exchanged *exchanged, double now, doub
   for (int64_t i = 0; i < fluid->actives; i++) {
     Changed active = fluid->active[i];
     Flow *flow = &fluid->flow[active.slot];
-    Transfer *transfer = &fluid->transfer[active.slot];
-    transfer->end = now + flow->remaining / flow->rate;
+    double end = now + flow->remaining / flow->rate;
     flow->remaining -= flow->rate * passes_s;
-    if (transfer->end > now + passes_s) {
+    if (end > now + passes_s) {
       fluid->active[left++] = active;
       continue;
     }
+    Transfer *transfer = &fluid->transfer[active.slot];
+    transfer->end = end;
     transfer->ended = true;
     follow(fluid, exchanged, transfer);
   }

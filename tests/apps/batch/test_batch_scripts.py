@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.batch.durations import limit_text, rounded_up_s, time_limit_s
-from apps.batch.headers import NAMES
-from apps.batch.rewriting import rewritten
-from apps.batch.script import MOST_BYTES, read_script, script_of
+from apps.batch.headers import NAMES, limit_text, rounded_up_s, time_limit_s
+from apps.batch.script import MOST_BYTES, read_script, rewritten, script_of
 from platforms.errors import UserError
 
 SCRIPTS = Path(__file__).parent / "scripts"

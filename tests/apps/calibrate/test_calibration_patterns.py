@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apps.calibrate.cli import main
-from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
+from apps.calibrate.patterns.platform_file import fitted_rows, sharing_of
 from apps.calibrate.patterns.rows import read_rows
 from platforms.read.read import read_platform
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.calibrate.readers.reading import measured_of, read_samples
+from apps.calibrate.readers import measured_of, read_samples
 from platforms.errors import UserError
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"

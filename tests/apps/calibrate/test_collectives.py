@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.calibrate.machine.collectives import collectives_of
-from apps.calibrate.machine.rules_file import rules_for
+from apps.calibrate.machine.collectives import collectives_of, rules_for
 
 # Open MPI 4.1.4, ``ldd`` and some lines of ``ompi_info --parsable --level 9 --param coll all`` with
 # OMPI_MCA_coll_tuned_use_dynamic_rules=1, coll_tuned_alltoall_algorithm=2 and coll_tuned_allreduce_algorithm=3.

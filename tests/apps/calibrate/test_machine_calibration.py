@@ -11,7 +11,7 @@ import pytest
 
 from apps.calibrate.cli import main
 from apps.calibrate.machine import command
-from apps.calibrate.machine.calibrate import CalibrationInput, calibrated
+from apps.calibrate.machine.calibrate import CalibrationInput, calibrated, remarks, speeds_of
 from apps.calibrate.machine.collectives import Collectives
 from apps.calibrate.machine.contention import (
     LEFT_RING,
@@ -22,14 +22,12 @@ from apps.calibrate.machine.contention import (
     rows_of_flows,
     sharing_of,
 )  # fmt: skip
-from apps.calibrate.machine.experiments import experiment_rows
 from apps.calibrate.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
-from apps.calibrate.machine.kept import kept_of
+from apps.calibrate.machine.kernels import kept_of
 from apps.calibrate.machine.page import machine_page
 from apps.calibrate.machine.picture import machine_figure
-from apps.calibrate.machine.report import as_json, as_text, error_rows
+from apps.calibrate.machine.report import as_json, as_text, error_rows, experiment_rows
 from apps.calibrate.machine.rows import MachineTime, Rows, checked_rows, read_rows, written
-from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
 from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine

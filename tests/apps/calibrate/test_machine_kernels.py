@@ -4,25 +4,24 @@ from dataclasses import replace
 
 import pytest
 
+from apps.calibrate.machine.calibrate import remarks, speeds_of
 from apps.calibrate.machine.command import _missing, kernels_from
-from apps.calibrate.machine.kept import kept_of
 from apps.calibrate.machine.kernels import (
     KernelSpeed,
     TimedKernels,
     efficiencies,
+    kept_of,
     kernels_of,
     memory_Bps,
     spread,
     timed_kernels,
 )  # fmt: skip
 from apps.calibrate.machine.rows import MachineTime, Node, Rows, read_rows, written
-from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import OptionError, SimulationError
 from apps.machines.machine_file import read_machine
-from apps.measuring.solo import solo_problem
+from apps.measuring.rehearsal import solo_problem
 from apps.programs.problem import problem
-from apps.spec.platform_efficiency import platform_efficiency
-from apps.spec.settings import Settings
+from apps.spec.settings import Settings, platform_efficiency
 from apps.spec.target import Target
 from platforms.errors import PlatformError, UserError
 from platforms.model.platform import KernelEfficiency

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.calibrate.message_error import ends, message_error, near_ratios, property_of
+from apps.calibrate.points import ends, message_error, near_ratios, property_of
 from platforms.read.read import read_platform
 from predictor.base import Interval
 from predictor.followed.scatter import widened

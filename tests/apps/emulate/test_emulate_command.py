@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from apps.emulate import requirements
+from apps.emulate import running
 from apps.emulate.cli import main
 from apps.emulate.running import environment
 from apps.emulate.settings import Settings
@@ -38,11 +38,11 @@ def test_bad_input_is_told_in_one_line(capsys, words, line):
 
 
 def test_a_machine_that_cannot_emulate_says_what_is_missing(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(requirements, "missing_rights", lambda status: ["CAP_SYS_ADMIN"])
+    monkeypatch.setattr(running, "missing_rights", lambda status: ["CAP_SYS_ADMIN"])
     assert main([FREE_GRID, "--", "true"]) == 2
     assert capsys.readouterr().err == ("error: emulated grid: the right CAP_SYS_ADMIN is missing. Start it as root.\n")
-    monkeypatch.setattr(requirements, "missing_rights", lambda status: [])
-    monkeypatch.setattr(requirements, "_TUN", tmp_path / "tun")
+    monkeypatch.setattr(running, "missing_rights", lambda status: [])
+    monkeypatch.setattr(running, "_TUN", tmp_path / "tun")
     assert main([FREE_GRID, "--", "true"]) == 2
     assert capsys.readouterr().err.startswith(f"error: emulated grid: there is no {tmp_path}/tun. Run: modprobe tun")
 

@@ -27,7 +27,7 @@ class Span(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def carry():
-    built = compile_once("fifo", [GRID / "fifo.c"], compiler=["gcc"], flags=["-O2", "-std=gnu11", "-shared", "-fPIC"])
+    built = compile_once("fifo", [GRID / "turns.c"], compiler=["gcc"], flags=["-O2", "-std=gnu11", "-shared", "-fPIC"])
     function = ctypes.CDLL(str(built)).fifo_carry
     function.restype = ctypes.c_bool
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_double]
@@ -93,8 +93,7 @@ def test_a_packet_behind_a_full_queue_is_dropped(carry):
 
 @pytest.fixture(scope="module")
 def library():
-    sources = [GRID / name for name in ("turns.c", "events.c", "fifo.c")]
-    built = compile_once("turns", sources, compiler=["gcc"], flags=["-O2", "-std=gnu11", "-shared", "-fPIC"])
+    built = compile_once("turns", [GRID / "turns.c"], compiler=["gcc"], flags=["-O2", "-std=gnu11", "-shared", "-fPIC"])
     found = ctypes.CDLL(str(built))
     found.turns_join.restype = ctypes.c_bool
     found.turns_join.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_double, ctypes.c_void_p]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.emulate.links import description, emulated_links
+from apps.emulate.running import description, emulated_links
 from apps.emulate.settings import FREE, TURNS, Settings, slowed_down
 from apps.errors import OptionError
 from platforms.errors import PlatformError

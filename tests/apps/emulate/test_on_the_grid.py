@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.emulate.requirements import check_machine
+from apps.emulate.running import check_machine
 from platforms.errors import UserError
 from tests.waiting import until
 
@@ -205,8 +205,8 @@ def test_kill_9_leaves_nothing(tmp_path, start, victim):
     command = ["sh", "-c", f"$GRIDVAL_ENTER c2-0 'touch {sign}; exec sleep 1000'"]
     started = start(*command, stderr=subprocess.PIPE, text=True)
     assert until(sign.exists, 60)
+    assert until(lambda: len(descendants(started.pid)) == 5, 60)  # and the shell, and the command in the node
     first, keeper, router, *_ = family = descendants(started.pid)
-    assert len(family) == 5  # and the shell, and the command in the node
     assert namespaces() - before
     os.kill({"command": started.pid, "first": first, "keeper": keeper, "router": router}[victim], signal.SIGKILL)
     status = started.wait(10)

@@ -4,16 +4,16 @@ import os
 
 import pytest
 
-from apps.emulate import processors
-from apps.emulate.processors import own_processor
+from apps.emulate import running
+from apps.emulate.running import own_processor
 from platforms.errors import UserError
 
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
-    monkeypatch.setattr(processors, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(processors, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(running, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(running, "cache_folder", lambda: tmp_path)
 
 
 def test_grids_take_processors_from_the_last_on_until_all_are_taken():

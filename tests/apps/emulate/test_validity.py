@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-from apps.emulate.carrying import overload_text
-from apps.emulate.report import read_report
-from apps.emulate.requirements import missing_rights
-from apps.emulate.validity import gates, summary
+from apps.emulate.report import gates, read_report, summary
+from apps.emulate.running import missing_rights, overload_text
 
 RANK = {
     "host": "c1-0", "wall_s": 10.0, "cpu_s": 1.0, "queued_s": 0.5, "held_s": 4.0, "short_s": 0.05, "lost_s": 0.0,

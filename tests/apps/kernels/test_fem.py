@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 
 from apps.errors import KernelError, OptionError
 from apps.kernels.fem import reference
-from apps.programs.iterations_table import read_table
 from apps.programs.kernel import named_kernel
-from apps.programs.problem import sized_problem
+from apps.programs.problem import read_table, sized_problem
 from apps.run import main
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec

@@ -6,7 +6,7 @@ import pytest
 from apps.errors import KernelError
 from apps.machines.machine_platform import machine_platform
 from apps.measuring.blocks import machine_plan
-from apps.measuring.solo import solo_times
+from apps.measuring.rehearsal import solo_times
 from apps.probes.blocks.measure import BlockPlan, Disk, Experiment
 from apps.probes.network.measure import Exchange, NetworkPlan
 from apps.probes.plan import carry_out

@@ -11,7 +11,7 @@ from apps.machines.launch import launch
 from apps.machines.machine_file import read_machine
 from apps.measuring.compiling import layer_library
 from apps.measuring.notes import FILE, VARIABLE, parse_notes
-from apps.recording.recorder.real.calls import read_calls
+from apps.recording.recorder.real.library import read_calls
 
 FOLDER = Path(__file__).parents[3]
 TABLE = FOLDER / "apps" / "recording" / "recorder" / "real" / "calls.txt"

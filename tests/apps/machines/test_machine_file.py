@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from apps.machines.launch import planned_launch
-from apps.machines.machine_file import read_machine
+from apps.machines.machine_file import behind, read_machine, with_lines
 from apps.machines.machine_platform import check_hosts, machine_platform
-from apps.machines.set_up import behind, with_lines
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block

@@ -7,7 +7,7 @@ import pytest
 
 from apps.machines.launch import Launched
 from apps.measuring.engine import _cautions, _Repeat
-from apps.results.measured import Measured, far_repeats, median_repeat
+from apps.results.record import Measured, far_repeats, median_repeat
 from apps.runs.cautions import _of_measured
 from apps.store.codec import as_fields, from_fields
 

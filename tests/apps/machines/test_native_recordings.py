@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from apps.errors import KernelError, SimulationError
-from apps.machines.this_computer import this_computer
+from apps.machines.machine_platform import this_computer
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Op
-from apps.recording.recorder.real.calls import mpi_calls
-from apps.recording.recorder.real.large import large_functions
+from apps.recording.recorder.real.library import large_functions, mpi_calls
 from apps.replay import native_recording
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate

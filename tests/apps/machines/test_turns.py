@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from apps.errors import Stopped
+from apps.machines.launch import alone_on
 from apps.machines.machine_file import MachineCluster
-from apps.machines.turns import alone_on
 
 
 def with_hosts(machine, *hosts):

@@ -6,9 +6,8 @@ import pytest
 
 from apps.errors import KernelError
 from apps.programs import kernel as kernels
-from apps.programs.kernel import kernel_names, named_kernel, sized_names
+from apps.programs.kernel import bytes_per_flop, kernel_names, named_kernel, rank_rule, sized_names
 from apps.programs.problem import Problem, problem, sized_problem
-from apps.programs.rules import bytes_per_flop, rank_rule
 from apps.run import main
 from apps.runs.engines import run_iterations
 from apps.smpi.launch import launch

@@ -5,8 +5,7 @@ import subprocess
 import pytest
 
 from apps.errors import KernelError
-from apps.programs.elf import dynamic_names
-from apps.programs.libraries import needed_names
+from apps.programs.libraries import dynamic_names, needed_names
 
 
 def test_names_are_those_that_the_source_defines_and_asks_for(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.recording.under_way import FLIGHT, UnderWay
-from apps.results.steady.period import Period
+from apps.results.steady import Period
 
 PERIOD = Period(iterations=1, time_s=1.0, spread_s=0.0, window=2)
 

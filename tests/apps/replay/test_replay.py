@@ -12,7 +12,7 @@ from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import EVENT, Kind, Mark, Op, Recording
 from apps.replay import engine
-from apps.replay.files import write_files
+from apps.replay.engine import write_files
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings

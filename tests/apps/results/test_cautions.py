@@ -11,8 +11,7 @@ from apps.programs.own_program import UserProgram
 from apps.programs.problem import Problem, problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.results.cautions import COMMUNICATION, MEASURED, Cautions, print_cautions
-from apps.results.record import Extrapolation
-from apps.results.timed import Timed
+from apps.results.record import Extrapolation, Timed
 from apps.runs.cautions import _repairs, recording_cautions, run_cautions
 from apps.runs.repetition import NOT_SETTLED
 from apps.runs.runner import Runner

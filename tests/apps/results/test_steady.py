@@ -8,8 +8,7 @@ import pytest
 
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
-from apps.results.steady.period import added_s, find_period, next_try
-from apps.results.steady.settle import SETTLED_BOUND, extrapolate, settle
+from apps.results.steady import SETTLED_BOUND, added_s, extrapolate, find_period, next_try, settle
 from apps.runs.engines import run_iterations
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec

@@ -6,8 +6,7 @@ import pytest
 
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
-from apps.runs.dask_cluster import _files_to_send, _simulate_there
-from apps.runs.place import difference, place
+from apps.runs.dask_cluster import _files_to_send, _simulate_there, difference, place
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import UserError

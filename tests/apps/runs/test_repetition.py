@@ -10,7 +10,7 @@ from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Mark
 from apps.recording.fingerprints import MOST_TIMED, Fingerprints, departure, pattern_of
 from apps.results.record import iterations_caution
-from apps.results.steady.period import Pattern
+from apps.results.steady import Pattern
 from apps.runs import fingerprints
 from apps.runs import record_events as recordings
 from apps.runs.record_events import record_events

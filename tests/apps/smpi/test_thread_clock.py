@@ -7,7 +7,7 @@ from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.runs.simulate import simulate
 from apps.smpi import launch
-from apps.smpi.thread_clock import thread_clock_library
+from apps.smpi.launch import thread_clock_library
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target

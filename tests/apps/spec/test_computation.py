@@ -6,7 +6,7 @@ import pytest
 
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
-from apps.spec.computation import resolved_compute
+from apps.spec.settings import resolved_compute
 
 MAIN = (
     "#include <mpi.h>\n#include <smpi/smpi.h>\n%s\nint main(int c, char **v) { MPI_Init(&c, &v); %s MPI_Finalize(); }"

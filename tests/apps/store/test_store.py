@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
 
 import pytest
 
-from apps.results.record import RunRecord
-from apps.results.timed import Timed
+from apps.results.record import RunRecord, Timed
 from apps.store import Store, is_exact
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import DATABASE

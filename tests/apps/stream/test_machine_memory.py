@@ -13,7 +13,7 @@ from apps.calibrate.machine.rows import MachineTime, Rows
 from apps.errors import KernelError, SimulationError
 from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine
-from apps.measuring.solo import solo_problem
+from apps.measuring.rehearsal import solo_problem
 from apps.speed import COMMAND
 from apps.store.store import Store
 from apps.stream import on_machine

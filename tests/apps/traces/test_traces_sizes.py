@@ -7,7 +7,7 @@ on): elements of 4 bytes.
 import pytest
 
 from apps.recording.events import Op
-from apps.traces.sizes import Bytes, sizes_of
+from apps.traces.assemble import Bytes, sizes_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from readers.common import seeds
 
-from apps.batch.rewriting import rewritten
-from apps.batch.script import script_of
+from apps.batch.script import rewritten, script_of
 
 SEEDS = seeds("tests/apps/batch/scripts/*")
 WORDS = (

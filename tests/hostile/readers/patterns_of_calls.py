@@ -2,7 +2,7 @@
 
 from readers.common import file_of, seeds
 
-from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
+from apps.calibrate.patterns.platform_file import fitted_rows, sharing_of
 from apps.calibrate.patterns.rows import read_rows
 
 SEEDS = seeds("examples/real/saturation-taurus.csv")

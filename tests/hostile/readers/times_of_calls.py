@@ -2,7 +2,7 @@
 
 from readers.common import file_of, seeds
 
-from apps.calibrate.readers.reading import measured_of, read_samples
+from apps.calibrate.readers import measured_of, read_samples
 
 SEEDS = seeds("tests/apps/data/calibration/*")
 WORDS = (

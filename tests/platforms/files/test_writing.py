@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 
 import pandas as pd
 import pytest
@@ -32,9 +31,3 @@ def test_so_is_a_file_that_stands_in_the_way(tmp_path):
     (tmp_path / "table.csv").mkdir()
     with pytest.raises(UserError, match="cannot be written: Is a directory"), written_into("--out", tmp_path):
         writing.write_csv(pd.DataFrame({"a": [1]}), tmp_path / "table.csv")
-
-
-def test_a_picture_that_does_not_fit_on_the_disk_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "save_figure", full)
-    with pytest.raises(UserError, match=re.escape("one.png: cannot be written: No space left on device")):
-        writing.write_picture("--picture", tmp_path / "one.png", None)

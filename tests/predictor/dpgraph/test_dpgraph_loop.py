@@ -7,7 +7,7 @@ import pytest
 
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Recording
 from predictor.dpgraph.busy import BusyTime, watch_computation
-from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
 from predictor.network.value import DirectedPath, Protocol, Timing
@@ -65,14 +65,20 @@ class Writer:
         return Sections(Recording(tuple(events), (np.zeros(0, np.int64),) * RANKS, (tuple(range(RANKS)),)))
 
 
-def drawn(seed):
-    """A program of three iterations of drawn messages and computations, the second and third alike."""
+def drawn(seed, *, alike=True, ring=False):
+    """A program of three iterations of drawn messages and computations, all alike, or but the first one.
+
+    ``ring``: Every rank also sends to the next one, so that none runs far ahead.
+    """
     writer, draw = Writer(), random.Random(seed)
     writer.everybody(kind=Kind.MARK, op=Mark.START)
     state = draw.getstate()
     for iteration in range(3):
-        if iteration:
-            draw.setstate(state)
+        draw.setstate(state)
+        if not alike and not iteration:
+            draw.random()
+        for rank in range(RANKS if ring else 0):
+            writer.message(rank, (rank + 1) % RANKS, 50)
         for _ in range(draw.randint(4, 12)):
             source, destination = draw.sample(range(RANKS), 2)
             mode = draw.choice([Mode.STANDARD, Mode.BUFFERED, Mode.SYNCHRONOUS])
@@ -104,6 +110,53 @@ def test_drawn_programs_have_the_dates_of_all_their_copies(seed):
     for iterations in (4, 5, 6, 13, 40):
         run = assert_same(sections, iterations, model)
         assert run.iteration_s.shape == (RANKS, iterations)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_a_first_iteration_like_the_others_is_a_copy_of_the_loop(seed):
+    sections = drawn(seed, alike=False)
+    for iterations in (4, 5, 13):
+        assert_same(sections, iterations, network(60 if seed % 2 else 0))
+    assert sections.looped(13).loop.copies == 11
+    assert drawn(seed).looped(13).loop.copies == 12
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, alike):
+    sections, model, speeds = (
+        drawn(seed, alike=alike, ring=True),
+        network(60 if seed % 2 else 0),
+        np.linspace(1.0, 2.0, RANKS),
+    )
+    full = execute(sections.looped(60), model, HOSTS, speeds)
+    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
+    assert run.left_out > 0
+    short = run.marks_s[run.marks != -1].reshape(RANKS, -1)
+    assert run.iteration_s.shape == (RANKS, 60 - run.left_out)
+    assert short.shape[1] == 60 - run.left_out + 2  # the begin and the end of the timed section
+    found = estimate(sections, 60, model, HOSTS, speeds)
+    assert found.iterations <= 5
+    assert found.time_s == pytest.approx((full.stop_s - full.start_s).max(), rel=1e-9)
+    assert found.ends_s == pytest.approx(full.stop_s - full.start_s.min(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("compute_s", "repeats"), [(1.0, True), (1.512, False)])
+def test_iterations_do_not_repeat_while_messages_wait_longer_and_longer(compute_s, repeats):
+    # Rank 0 takes 1 s + 0.01 s + 100 / 200 s in each iteration, since rank 2 waits for it.  Its message of 8 bytes to
+    # rank 1 takes 0.05 s, and waits there if rank 1 computes for longer than those 1.51 s.
+    writer = Writer()
+    for _ in range(3):
+        writer.add(0, kind=Kind.COMPUTE, amount=1.0)
+        for source, destination, size_bytes in ((0, 1, 8), (0, 2, 100), (2, 3, 100)):
+            writer.message(source, destination, size_bytes)
+        writer.add(1, kind=Kind.COMPUTE, amount=compute_s)
+        writer.everybody(**MARK)
+    run = execute(writer.sections().looped(40), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    assert (run.left_out > 0) == repeats
+    assert run.end_s[0] == pytest.approx(1.51 * (40 - run.left_out))
+    if not repeats:
+        assert run.end_s[1] == pytest.approx(1.05 + 40 * compute_s)
 
 
 def test_computations_that_share_cores_belong_to_the_loop():
@@ -151,7 +204,9 @@ def test_a_rank_that_runs_far_ahead_gets_room_for_its_copies():
     sections = writer.sections()
     for iterations in (4, 7, 100, 1000):
         assert_same(sections, iterations, network(0))
-    end_s = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS)).end_s
+    run = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    end_s = run.end_s
+    assert run.left_out == 0  # messages pile up
     assert end_s[0] == 0.0
     assert end_s[1] == pytest.approx(0.01 + 8 * 1000 / 250 + 1000)
 

@@ -1,6 +1,7 @@
 """The predictors' C code: its structures are those of Python, bad arrays are refused, and Ctrl-C ends an evaluation."""
 
 import ctypes
+import graphlib
 import itertools
 import os
 import re
@@ -40,6 +41,16 @@ ROOT = Path(__file__).parents[3]
 GRAPH_H = ROOT / "predictor" / "dpgraph" / "native" / "graph.h"
 STRUCTURAL_H = ROOT / "predictor" / "structural" / "native" / "structural.h"
 TYPES = {"double": "f8", "int64_t": "i8", "int32_t": "i4", "uint8_t": "u1", "bool": "?"}
+
+
+def test_the_c_files_include_each_other_in_no_circle():
+    included = {}
+    for file in (ROOT / "predictor").glob("**/native/*.[ch]"):
+        own = file.with_suffix("").resolve()
+        for name in re.findall(r'#include "([^"]+)"', file.read_text()):
+            other = (file.parent / name).with_suffix("").resolve()
+            included.setdefault(own, set()).update({other} - {own})
+    assert len(list(graphlib.TopologicalSorter(included).static_order())) > 20  # it refuses circles
 
 
 def without_comments(header):

@@ -13,8 +13,9 @@ from recordings_by_hand import compute, figure_5, messages, receive, recorded, r
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mode
 from platforms.errors import UserError
+from platforms.plotting.pictures import write_picture
 from predictor.graph.cli import main
-from predictor.graph.draw import MOST_NODES, draw_graph, graph_figure
+from predictor.graph.draw import MOST_NODES, graph_figure
 from predictor.graph.graph import (
     DPGraph,
     Edge,
@@ -116,14 +117,14 @@ def test_a_synchronisation_is_drawn_at_each_of_its_processes():
 
 def test_pictures_are_files_of_known_kinds(tmp_path):
     graph = graph_of(figure_5())
-    draw_graph(graph, tmp_path / "graph.png", title="Figure 5")
+    write_picture("--draw", tmp_path / "graph.png", graph_figure(graph, title="Figure 5"))
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
-    draw_graph(graph, tmp_path / "graph.svg")
+    write_picture("--draw", tmp_path / "graph.svg", graph_figure(graph))
     assert etree.parse(tmp_path / "graph.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
     with pytest.raises(UserError, match="no format for the ending 'txt'"):
-        draw_graph(graph, tmp_path / "graph.txt")
+        write_picture("--draw", tmp_path / "graph.txt", graph_figure(graph))
     with pytest.raises(UserError, match="cannot be written"):
-        draw_graph(graph, tmp_path / "nowhere" / "graph.png")
+        write_picture("--draw", tmp_path / "nowhere" / "graph.png", graph_figure(graph))
 
 
 def test_what_is_too_large_for_a_picture_is_refused():

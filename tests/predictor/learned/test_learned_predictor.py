@@ -7,8 +7,7 @@ import pytest
 
 from apps.programs.problem import problem, sized_problem
 from platforms.errors import UserError
-from predictor.learned.certainty import counts_to_record, next_counts
-from predictor.learned.numbers import numbers_of, parse_known, problem_on, sizes_by_count
+from predictor.learned.numbers import counts_to_record, next_counts, numbers_of, parse_known, problem_on, sizes_by_count
 from validation.entrance.main import main
 
 CG = ("predict", "--scenario", "bwUniCluster", "--app", "cg", "--class", "S", "--json")

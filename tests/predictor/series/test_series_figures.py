@@ -105,4 +105,4 @@ def test_more_bars_than_fit_are_said():
     figure = bars_figure(rows, ("a_s", "b_s"), ["n"], title="this")
     (axes,) = figure.axes
     assert axes.get_title() == f"this\nthe first {MOST_BARS} of {MOST_BARS + 2}"
-    assert [bar.get_width() for bar in axes.patches[:: len(rows) - 2]][:2] == [25.0, 75.0]
+    assert [bar.get_width() for bar in axes.patches[:2]] == [25.0, 75.0]

@@ -31,8 +31,8 @@ from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
 from validation.report.repeat import host_words, platform_file
 from validation.report.svg import inline_svg
-from validation.report.timelines.gantt import gantt_figure
 from validation.report.timelines.intervals import timeline_json
+from validation.report.timelines.timelines import timeline_figure
 from validation.run import COMMAND, RunRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -203,7 +203,7 @@ def test_a_timeline_of_thousands_of_ranks_is_an_image_of_bounded_size():
         iteration=4, simulated=5, clock_s=(clock_s,) * ranks, activity=(np.array([0, 1, -1]),) * ranks,
         begin_s=np.zeros(ranks), end_s=np.ones(ranks),
     )  # fmt: skip
-    svg = inline_svg(gantt_figure(timeline, ["c1"] * 1500 + ["c2"] * 1500), "g", title="t")
+    svg = inline_svg(timeline_figure(timeline, ["c1"] * 1500 + ["c2"] * 1500), "g", title="t")
     assert len(svg) < 60_000 and "c2" in svg
 
 
@@ -296,7 +296,7 @@ def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
     results.loc[results["predictor"] == "q", ["predicted_s", "error_pct", "abs_error_pct"]] = np.nan
     assert "q" not in {line.get_label() for line in distribution_figure(results, "cg").axes[0].lines}
     timeline = Timeline(None, 1, (np.array([0.0, 1.0]),) * 2, (np.array([0, -1]),) * 2, np.zeros(2), np.ones(2))
-    assert not gantt_figure(timeline, ["c1", "c1"]).axes[0].child_axes  # the names of clusters would be there
+    assert not timeline_figure(timeline, ["c1", "c1"]).axes[0].child_axes  # the names of clusters would be there
 
 
 def test_hardware_files_are_among_the_words_of_a_platform():

@@ -19,7 +19,7 @@ from validation.workbench.pages.routes import ROUTES
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue import views
 from validation.workbench.queue.logs import keep_log
-from validation.workbench.work.pictures import png
+from validation.workbench.work.pictures import drawn as drawn_file
 
 TEXT = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2]\npredictors = ["hcf"]\n'
 HERE = "http://127.0.0.1:8765"
@@ -37,7 +37,7 @@ def full(desk, cases, row, monkeypatch):
         (desk.project.platforms / name).write_text("")
     desk.shelf.remove("platforms", "gone.toml", "Ann")
     views.save(desk.queue.tables, "mine", "Ann", "/results", "app=cg&sort=ranks")
-    monkeypatch.setattr(desk, "_show", lambda task, **values: next(png(desk.project.folder, **values)))
+    monkeypatch.setattr(desk, "_show", lambda task, **values: next(drawn_file(desk.project.folder, **values)))
 
 
 CASES = {

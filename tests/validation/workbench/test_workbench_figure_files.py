@@ -16,7 +16,7 @@ from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.web.axes import count_axis, number_axis
 from validation.workbench.web.looks import COLORS, DASHES, MOST_STYLES, Style
 from validation.workbench.web.plot import Curve, Drawing, Mark, plot
-from validation.workbench.work.pictures import png
+from validation.workbench.work.pictures import drawn as drawn_file
 
 RESULTS_CSS = Path("validation/workbench/web/static/results.css")
 ADDRESS = "suite=1&show=time&over=ranks"
@@ -33,7 +33,7 @@ def drawn(desk, row, monkeypatch):
     desk.queue.add("=many", "Ann", cases)
     for run in desk.queue.take(99).runs.values():
         desk.queue.finish(run, [row("hcf", predicted_s=1.0 + run, simulated_s=float(run))])
-    monkeypatch.setattr(desk, "_show", lambda task, **values: next(png(desk.project.folder, **values)))
+    monkeypatch.setattr(desk, "_show", lambda task, **values: next(drawn_file(desk.project.folder, **values)))
 
 
 def facts(text):
@@ -63,10 +63,11 @@ def test_the_svg_file_is_sound_alone_and_names_the_same(client, drawn):
     answer = client.get(f"/results/figure.svg?{ADDRESS}")
     assert answer.headers["content-type"].startswith("image/svg+xml")
     tree = etree.fromstring(answer.content)
-    (metadata,) = tree.iter("{*}metadata")
+    (description,) = tree.iter("{*}description")
     csv = facts(client.get(f"/results/figure.csv?{ADDRESS}").text)
-    assert facts(metadata.text) == csv
-    assert not tree.xpath("//@class | //@style") and len(tree.xpath("//*[local-name()='a']")) == 36
+    assert facts(description.text) == csv
+    results = [link for link in tree.xpath("//*[local-name()='a']/@*") if "/results/" in link]
+    assert not tree.xpath("//@class") and len(results) == 36
     assert csv["SHA-256 of its rows"] in "".join(tree.xpath("//*[local-name()='text']/text()"))
 
 

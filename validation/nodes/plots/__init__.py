@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
-from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
-from validation.nodes.plots.delta import delta_figure
-from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
+from platforms.plotting.charts import Figure
+from validation.nodes.plots.choices import choice_figure, delta_figure, fewer_sizes_figure, fits_figure, static_figure
 from validation.nodes.plots.models import models_figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) -> list[Path]:

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.plotting.charts import finish
-from platforms.plotting.styles import label_decades
+from platforms.plotting.charts import Axes, finish
+from platforms.plotting.styles import BLUE, GREEN, ORANGE, PINK, RED, SKY, dots, label_decades, line
 from validation.nodes.plots.rows import LS, NNLS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from matplotlib.axes import Axes
 
-# Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+_STYLES = ((BLUE, "o", "-"), (RED, "s", "--"), (GREEN, "^", ":"), (PINK, "D", "-."), (ORANGE, "v", (0, (5, 1))),
+           (SKY, "P", (0, (3, 1, 1, 1))))  # fmt: skip
 WITHIN = 0.2  # largest |delta| that the paper calls acceptable (section 6.2)
 _LINEAR_TO = 0.1  # epsilon up to which an axis with huge errors is linear
 _LINEAR_RATIO = 50  # largest ratio of the largest to the smallest N for a linear axis
@@ -27,16 +24,9 @@ _HUGE = 1.0  # epsilon above which the axis is logarithmic
 
 def style(number: int) -> dict[str, Any]:
     """Return the style of curve ``number``; hollow markers keep equal values visible."""
-    return {
-        "color": _COLORS[number % len(_COLORS)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "linestyle": _LINES[number % len(_LINES)],
-        "linewidth": 1.2,
-        "markerfacecolor": "none",
-        "markersize": 10 - 1.5 * (number % 4),
-        "clip_on": False,
-        "zorder": 3,
-    }
+    color, marker, dash = _STYLES[number % len(_STYLES)]
+    look = dots(color, marker, 10 - 1.5 * (number % 4), hollow=True) | line(color, dash, 1.2)
+    return {**look, "clip_on": False, "zorder": 3}
 
 
 def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -45,23 +35,12 @@ def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {NNLS: style(0), LS: style(1)} | {name: style(number) for number, name in enumerate(others, start=2)}
 
 
-def band(
-    axes: Axes, x: npt.NDArray[np.float64], least: npt.NDArray[np.float64], most: npt.NDArray[np.float64], color: str
-) -> None:
-    """Shade the range from the least to the most over the seeds."""
-    if np.nanmax(most - least, initial=0.0) > 0:
-        axes.fill_between(x, least, most, color=color, alpha=0.18, linewidth=0)
-
-
 def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:
     """Set the axis of N: logarithmic for sizes over decades, such as the powers of two of FFT."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import MaxNLocator
-
     if logarithmic(sizes):
         axes.set_xscale("log", base=2)
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+        axes.locator_params(axis="x", nbins=7, integer=True)
     finish(axes, xlabel="size N")
 
 
@@ -82,15 +61,12 @@ def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: n
     If some drawn times are not positive, the axis is linear up to the decade of the least measured time, and its label
     says so.
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import StrMethodFormatter
-
     if np.min(drawn_s) > 0:
         time_axis(axes, "time, s")
         return
     linear_to = 10.0 ** np.floor(np.log10(np.min(measured_s)))
     axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel(f"time, s (linear to \N{PLUS-MINUS SIGN}{linear_to:g} s)")
 
 
@@ -99,17 +75,14 @@ def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
 
     If epsilon exceeds 100 %, only the lowest part of the axis is linear and the rest logarithmic; its label says so.
     """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import FixedLocator, NullLocator
-
     top = max(np.nanmax(epsilons, initial=0.0), 0.02)
     label = "\N{GREEK SMALL LETTER EPSILON}: longer than the optimum by"
     if top > _HUGE:
         axes.set_yscale("symlog", linthresh=_LINEAR_TO)
         decades = np.arange(-1, np.ceil(np.log10(top)) + 1)
         steps = np.array([1, 2, 5] if len(decades) < 4 else [1, 3] if len(decades) < 6 else [1])
-        axes.yaxis.set_major_locator(FixedLocator([0, _LINEAR_TO / 2, *np.outer(10.0**decades, steps).flat]))
-        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_yticks([0, _LINEAR_TO / 2, *np.outer(10.0**decades, steps).flat])
+        axes.set_yticks([], minor=True)
         axes.set_ylim(-0.1 * _LINEAR_TO, 1.4 * top)
         label += f"\n(linear to {100 * _LINEAR_TO:g} %)"
     else:
@@ -120,7 +93,4 @@ def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
 
 def percent_axis(axes: Axes) -> None:
     """Label an axis of shares in percent."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import FuncFormatter
-
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %".replace("-", "\N{MINUS SIGN}")))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %".replace("-", "\N{MINUS SIGN}"))

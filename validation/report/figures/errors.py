@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.plotting.charts import finish, new_figure
-from platforms.plotting.styles import label_decades, style_of
+from platforms.plotting.charts import Axes, Figure, finish, new_figure
+from platforms.plotting.styles import dots, label_decades, line, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 BANDS_PCT = (5.0, 10.0)
 LIMITS_PCT = (5.0, 10.0, 20.0)
@@ -94,9 +91,8 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
             continue
         color, marker, _ = style_of(number)
         shares_pct = 100 * np.arange(1, len(reached) + 1) / len(errors_pct)
-        axes.step(
-            reached, shares_pct, where="post", color=color, marker=marker, markevery=0.2, markersize=5, label=name,
-        )  # fmt: skip
+        look = dots(color, marker) | line(color)
+        axes.step(reached, shares_pct, where="post", markevery=0.2, label=name, **look)
     for limit_pct in LIMITS_PCT:
         axes.axvline(limit_pct, color="#8a8a8a", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", ylim=(0, 103))
@@ -138,24 +134,20 @@ def _points(
         if not of_predictor.any():
             continue
         color, marker, _ = style_of(number)
-        groups = (
-            [(of_predictor, color)]
-            if hollow is None
-            else [(of_predictor & ~hollow, color), (of_predictor & hollow, "none")]
-        )
+        groups = [(of_predictor, False)]
+        if hollow is not None:
+            groups = [(of_predictor & ~hollow, False), (of_predictor & hollow, True)]
         label = name
-        for chosen, face in groups:
+        for chosen, empty in groups:
             if not chosen.any():
                 continue
-            axes.plot(
-                rows.loc[chosen, x].astype(float), rows.loc[chosen, y].astype(float), linestyle="none", marker=marker,
-                markersize=6, color=color, markerfacecolor=face, markeredgewidth=0.6 if face != "none" else 1.3,
-                markeredgecolor="black" if face != "none" else color, label=label, rasterized=many,
-            )  # fmt: skip
+            look = dots(color, marker, 6, hollow=empty, edge=not empty)
+            values = rows.loc[chosen, [x, y]].astype(float)
+            axes.plot(values[x], values[y], label=label, rasterized=many, **look)
             label = "_"  # keeps a single entry in the legend
 
 
-def _tell_floor(axis: Axis) -> None:
+def _tell_floor(axis: Any) -> None:
     """Label the least error that is drawn as one that smaller errors share."""
     plain = axis.get_major_formatter()
 

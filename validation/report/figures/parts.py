@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from platforms.plotting.charts import legend_below, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from platforms.plotting.bars import draw_bar
+from platforms.plotting.charts import Axes, Figure, legend_below, new_figure
+from platforms.plotting.styles import BLUE, ORANGE
 
 COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not separated"
-_COLORS = {COMPUTATION: "#0072B2", COMMUNICATION: "#E69F00", OTHERS: "#b0b0b0"}
-_HATCHES = {COMPUTATION: "", COMMUNICATION: "//", OTHERS: ".."}
+_EDGE = {"edgecolor": "#404040", "linewidth": 0.5}
+_LOOKS: Mapping[str, Mapping[str, Any]] = {
+    COMPUTATION: {"facecolor": BLUE, **_EDGE},
+    COMMUNICATION: {"facecolor": ORANGE, "hatch": "//", **_EDGE},
+    OTHERS: {"facecolor": "#b0b0b0", "hatch": "..", **_EDGE},
+}
 _LONGEST = 3.0  # length at which bars are cut, relative to the truth
 
 
@@ -70,29 +72,16 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     axes.set_xlim(0, limit * 1.28)
     axes.set_xlabel("time, relative to the truth of the same target")
     axes.spines[["top", "right"]].set_visible(False)
-    legend_below(figure, {name: _look(name) for name in _COLORS if name in shown})
+    legend_below(figure, {name: look for name, look in _LOOKS.items() if name in shown})
     return figure
 
 
-def _look(name: str) -> dict[str, Any]:
-    return {"facecolor": _COLORS[name], "hatch": _HATCHES[name], "edgecolor": "#404040", "linewidth": 0.5}
-
-
 def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
-    left, length = 0.0, bar.time_s / truth_s
-    by_name = dict(bar.parts_s)
-    rest_s = bar.time_s - sum(by_name.values())
-    if rest_s > 1e-9 * bar.time_s:
-        by_name[OTHERS] = rest_s
-    for name, part_s in by_name.items():
-        width = min(left + part_s / truth_s, limit) - left
-        if width > 0:
-            axes.barh(y, width, left=left, height=0.78, **_look(name))
-            left += width
-    cut = length > limit
-    if cut:
-        axes.plot([limit - 0.03, limit, limit - 0.03], [y - 0.38, y, y + 0.38], color="black", linewidth=1)
-    text = f"{bar.time_s:.4g} s" + ("" if bar.truth else f", {length:.3g}\N{MULTIPLICATION SIGN}")
-    beside = (max(1.0, min(length, limit)), y)  # never overlaps the line of the truth
-    axes.annotate(text, beside, xytext=(5, 0), textcoords="offset points", va="center", fontsize=8.5)
+    by_name = {name: part_s / truth_s for name, part_s in bar.parts_s.items()}
+    length = bar.time_s / truth_s
+    rest = length - sum(by_name.values())
+    if rest > 1e-9 * length:
+        by_name[OTHERS] = rest
+    note = f"{bar.time_s:.4g} s" + ("" if bar.truth else f", {length:.3g}\N{MULTIPLICATION SIGN}")
+    draw_bar(axes, y, by_name, _LOOKS, note, end=limit, beside=1.0, height=0.78)  # notes avoid the line of the truth
     return set(by_name)

@@ -12,12 +12,12 @@ from platforms.terminal.quantities import duration
 from platforms.wording import number_of
 from predictor.dpgraph.predictors import GraphModel
 from predictor.graph.timed import name_of
+from predictor.graph.timeline import timeline_figure
 from validation.report.gather import Gathered, GraphNote
 from validation.report.pictures import Picture
 from validation.report.sections import Progress, Section
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
-from validation.report.timelines.graph_figure import graph_figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def _text(analysis: Analysis, note: GraphNote) -> str:
 
 def _picture(analysis: Analysis, what: str, place: int) -> Picture:
     title = f"{what}: predicted times of the processes"
-    svg = inline_svg(graph_figure(analysis.timed), f"dpgraph{place}", title=title)
+    svg = inline_svg(timeline_figure(analysis.timed), f"dpgraph{place}", title=title)
     caption = (
         f"{title}, and the critical path: a chain of computations and messages whose times add up to T_exec. It "
         "crosses from rank to rank with the messages that others wait for."

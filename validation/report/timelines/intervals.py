@@ -14,13 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from apps.timelines.timeline import Activity, Timeline
-from validation.report.timelines.gantt import COLORS, LABELS, MOST_ROWS
+from platforms.plotting.gantt import MOST_ROWS, Kind
+from platforms.plotting.styles import BLUE, ORANGE, PINK
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Row = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
+KINDS = {
+    Activity.COMPUTATION: Kind("computation", BLUE),
+    Activity.MESSAGES: Kind("messages and waiting for them", ORANGE),
+    Activity.COLLECTIVES: Kind("collectives", PINK),
+}
 MOST_INTERVALS = 10_000  # of a timeline; they take about 90 kB
 _TICKS_OF_SPAN = 8  # decimal digits of the number of ticks in the whole time span
 
@@ -55,7 +61,7 @@ def timeline_json(timeline: Timeline, hosts: Sequence[str], clusters: Sequence[s
     data: dict[str, Any] = {
         "tick_s": tick_s,
         "span": round(span_s / tick_s),
-        "activities": [{"name": LABELS[activity], "color": COLORS[activity].lower()} for activity in Activity],
+        "activities": [{"name": kind.label, "color": kind.color.lower()} for kind in map(KINDS.__getitem__, Activity)],
         "mixes": mixes.tolist(),
         "rows": rows,
     }

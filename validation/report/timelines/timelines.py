@@ -6,17 +6,20 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from apps.errors import SimulationError
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
+from platforms.plotting.charts import Figure
+from platforms.plotting.gantt import BINS, gantt_figure
 from validation.report.gather import Gathered, ListedRun, ReportedTarget
 from validation.report.pictures import Picture
 from validation.report.sections import Progress, Section
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
-from validation.report.timelines.gantt import gantt_figure
-from validation.report.timelines.intervals import timeline_json
+from validation.report.timelines.intervals import KINDS, timeline_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +29,7 @@ MOST_WALL_S = 30.0  # longest recording, by a rough estimate
 # Messages that are simulated and recorded per second with few ranks, and the number of ranks that halves this rate.
 _MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250
 _TIME_LIMIT_S = 300.0  # wall time limit of a recording, regardless of the estimate
+_PALE = 0.3  # opacity of neighbouring iterations
 _MOST_RANKS = 64  # ranks in the table of a timeline; with more, its rows are clusters
 
 
@@ -91,10 +95,25 @@ def _picture(timeline: Timeline, case: ReportedTarget, run: ListedRun, what: str
     target = case.target
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
     title, text = _title_and_caption(timeline, case, run, what)
-    svg = inline_svg(gantt_figure(timeline, clusters), f"g{place}", title=title)
+    svg = inline_svg(timeline_figure(timeline, clusters), f"g{place}", title=title)
     data = _activity_table(timeline, target.placement, clusters, what, place)
     live = timeline_json(timeline, target.placement, clusters)
     return Picture(f"timeline-{place}", svg, text, data, timeline=live)
+
+
+def timeline_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
+    """Return a chart of what each rank does, in which neighbouring iterations are pale.
+
+    Args:
+        timeline: The recorded iteration.
+        clusters: The name of each rank's cluster.
+    """
+    begin_s, end_s = timeline.span_s
+    middles_s = begin_s + (np.arange(BINS) + 0.5) * (end_s - begin_s) / BINS
+    inside = (middles_s >= timeline.begin_s[:, None]) & (middles_s <= timeline.end_s[:, None])
+    kinds = [KINDS[activity] for activity in Activity]
+    x, opacity = "time since the first rank began", np.where(inside, 1.0, _PALE)
+    return gantt_figure(timeline.shares(BINS), kinds, end_s - begin_s, clusters, x=x, opacity=opacity)
 
 
 def _title_and_caption(timeline: Timeline, case: ReportedTarget, run: ListedRun, what: str) -> tuple[str, str]:

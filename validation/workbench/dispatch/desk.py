@@ -271,9 +271,9 @@ class Desk:
             self._show("parquet", path=str(path), to=str(to))
             return to.read_bytes()
 
-    def as_png(self, picture: dict[str, Any]) -> bytes:
-        """Return a figure as PNG; ``picture`` is as ``validation.workbench.work.pictures.png`` takes it."""
-        return base64.b64decode(self._show("png", picture=picture)["png"])
+    def as_file(self, picture: dict[str, Any], kind: str) -> bytes:
+        """Return a figure as a file; both are as ``validation.workbench.work.pictures.drawn`` takes them."""
+        return base64.b64decode(self._show("drawn", picture=picture, kind=kind)["file"])
 
     def _recorded(self, what: str, run: int) -> Path:
         return self.project.private / f"{what}s" / f"{self.queue.run(run)['suite']}-{run}.json"

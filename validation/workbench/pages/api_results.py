@@ -21,7 +21,7 @@ from validation.workbench.queue.results import one_result
 from validation.workbench.queue.views import SavedView
 from validation.workbench.web.answers import desk_of
 from validation.workbench.web.forms import renamed
-from validation.workbench.web.plot import svg_file
+from validation.workbench.web.plot import picture_of
 
 _STEP = 200  # results that are sent at a time
 
@@ -98,7 +98,8 @@ def figure(request: Request) -> Response:
     """Return a figure, or the front of time and energy: its rows with their hash, and the drawing as SVG."""
     made, _, _ = drawn(request, request.path_params["name"])
     facts, base = facts_of(made, request), str(request.base_url).rstrip("/")
-    svg = svg_file(made.drawing, made.legend, facts, base) if made.drawing else ""
+    picture = picture_of(made.drawing, made.legend, facts, base) if made.drawing else None
+    svg = desk_of(request).as_file(picture, "svg").decode() if picture else ""
     return JSONResponse({
         "title": made.title, "link": facts["link"], "commit": commit(), "sha256": made.digest, "columns": made.columns,
         "rows": [[known(value) for value in row] for row in made.rows], "notes": made.notes, "svg": svg,

@@ -27,7 +27,7 @@ from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.series import QUANTITIES
 from validation.workbench.web.answers import desk_of, page, suites_of
 from validation.workbench.web.axes import AUTO, LINEAR, LOGARITHMIC
-from validation.workbench.web.plot import picture_of, plot, svg_file, symbol
+from validation.workbench.web.plot import picture_of, plot, symbol
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv"}
 MOST_LISTED = 200  # rows below a figure
@@ -71,10 +71,8 @@ def send_file(request: Request) -> Response:
     base, facts = str(request.base_url).rstrip("/"), facts_of(figure, request)
     if kind == "csv":
         made = "".join(f"# {key}: {value}\n" for key, value in facts.items()).encode() + figure.table.encode()
-    elif kind == "svg":
-        made = svg_file(figure.drawing, figure.legend, facts, base).encode()
     else:
-        made = desk_of(request).as_png(picture_of(figure.drawing, figure.legend, facts))
+        made = desk_of(request).as_file(picture_of(figure.drawing, figure.legend, facts, base), kind)
     headers = {"content-disposition": f'attachment; filename="{name}-{figure.digest[:8]}.{kind}"'}
     return Response(made, media_type=KINDS[kind], headers=headers)
 

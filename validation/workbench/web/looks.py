@@ -6,17 +6,16 @@ from dataclasses import dataclass
 
 # Those of results.css in light mode, which files of figures have.
 COLORS = ("#c14f00", "#0069a8", "#00795a", "#a8467e", "#8a6100", "#3f6fd1", "#6a6a00")
-INK, PAPER, GRID, EDGE = "#1b1f24", "#ffffff", "#d9dee4", "#7d8792"
+INK = "#1b1f24"
 DASHES = ("", "9 4", "3 3", "12 3 2 3")  # of lines, in turn for each further round of colours
 MEASURED_DASH = "5 4"
-FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MOST_STYLES = len(COLORS) * len(DASHES)
 _MARKS = (
     "m-4 -4h8v8h-8z", "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", "m0 -5l5 9h-10z",
     "m0 -5.5l5 5.5l-5 5.5l-5 -5.5z",
     "m0 5l5 -9h-10z", "m-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z", "m-5 0l9 -5v10z",
 )  # fmt: skip
-MARKERS = ("s", "o", "^", "D", "v", "P", "<")  # the same in matplotlib
+MARKERS = ("s", "o", "^", "D", "v", "P", "<")  # the same in files
 _TRUE = "o"  # of what is true, larger
 
 
@@ -50,7 +49,7 @@ class Style:
 
     @property
     def marker(self) -> str:
-        """The mark in matplotlib."""
+        """The mark in files."""
         return _TRUE if self.mark is None else MARKERS[self.mark % len(MARKERS)]
 
     @property

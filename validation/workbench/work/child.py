@@ -20,7 +20,7 @@ from apps.errors import SimulationError
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
 from validation.workbench.work.graphs import graph
-from validation.workbench.work.pictures import png
+from validation.workbench.work.pictures import drawn
 from validation.workbench.work.points import describe
 from validation.workbench.work.reading import check_upload, count, expand, hello, show
 from validation.workbench.work.running import Running
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,
-                "timeline": timeline, "graph": graph, "parquet": parquet, "png": png,
+                "timeline": timeline, "graph": graph, "parquet": parquet, "drawn": drawn,
                 "report": partial(report, tell=partial(_say, answers)),
             }  # fmt: skip
             while True:

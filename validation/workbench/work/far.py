@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import SimulationError
-from apps.runs.dask_cluster import Cluster
-from apps.runs.place import difference, place
+from apps.runs.dask_cluster import Cluster, difference, place
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_toml
 from predictor.blocks.evaluation.evaluate import Result

@@ -1,67 +1,66 @@
-"""Requests to a worker that draw figures of results as PNG."""
+"""Requests to a worker that draw figures of results as files."""
 
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from typing import Any
 
 _INCHES, _PIXELS_PER_INCH = 7.6, 200
-_PLOT, _ROW, _FOOT = 4.0, 0.2, 0.15  # heights in inches: of the plot, of a row of the legend, of a line below it
+_PLOT, _FOOT = 4.2, 0.14  # heights in inches: of the plot, of a line below it
 _POINTS = 72 / 100  # a pixel of the page in points
+_LETTERS = 130  # of a line below the plot
 
 
-def png(folder: Path, picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a figure as PNG, in base64.
+def drawn(folder: Path, picture: Mapping[str, Any], kind: str) -> Iterator[dict[str, Any]]:
+    """Yield a figure as a file, in base64.
 
     Args:
         folder: The project folder.
         picture: Its title, axes, curves, legend and facts, as ``web.plot.picture_of`` returns them.
+        kind: svg, whose points lead to their results, or png.
     """
-    # Imported here for a quick start of the worker: it is slow to import.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    # Imported here for a quick start of the worker: they import numpy.
+    from platforms.plotting.charts import legend_below, panels, rendered
+    from platforms.plotting.lines import Panel, draw, link_points
 
-    rows, facts = -(-len(picture["legend"]) // 2), picture["facts"]
-    height = _PLOT + rows * _ROW + (len(facts) + 1) * _FOOT
-    figure = Figure(figsize=(_INCHES, height), dpi=_PIXELS_PER_INCH, facecolor="white")
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.12, 1 - (_PLOT - 0.6) / height - 0.02, 0.86, (_PLOT - 0.62) / height))
-    _draw(axes, picture)
-    _write_below(figure, picture, rows, height)
-    made = io.BytesIO()
-    figure.savefig(made, format="png", metadata={"Title": picture["title"], **facts})
-    yield {"png": base64.b64encode(made.getvalue()).decode()}
+    x, y, facts = picture["x"], picture["y"], picture["facts"]
+    lines = [_cut(f"{name}: {value}") for name, value in facts.items()]
+    ratios = [_PLOT, _FOOT * len(lines)]
+    figure, (axes, foot) = panels(2, 1, _INCHES, sum(ratios), height_ratios=ratios)
+    curves = [_series(curve) for curve in picture["curves"]]
+    turned = sum(len(text) for _, text in x["ticks"]) > 90
+    chart = Panel(
+        x=x["label"], y=y["label"], drawn=curves, log="x" * x["log"] + "y" * y["log"], x_ticks=dict(x["ticks"]),
+        y_ticks=dict(y["ticks"]), x_ends=(x["low"], x["high"]), y_ends=(y["low"], y["high"]),
+        across=[] if picture["line_at"] is None else [picture["line_at"]], slant=22 if turned else 0,
+    )  # fmt: skip
+    draw(axes, chart)
+    foot.axis("off")
+    foot.text(0, 1, "\n".join(lines), fontsize=6.5, va="top", color="#57606a", parse_math=False)
+    legend_below(figure, {entry["name"]: _look(entry, joined=True) for entry in picture["legend"]})
+    if kind == "svg":
+        for curve, series in zip(picture["curves"], curves, strict=True):
+            link_points(axes, series, [f"{picture['base']}/results/{result}" for *_, result in curve["points"]])
+        told = {
+            "Title": picture["title"],
+            "Description": "\n".join(f"{name}: {value}" for name, value in facts.items()),
+        }
+    else:
+        told = {"Title": picture["title"], **facts}
+    content = rendered(figure, kind, texts=True, dpi=_PIXELS_PER_INCH, facecolor="white", metadata=told)
+    content = content[content.index(b"<svg") :] if kind == "svg" else content  # other pages take it up
+    yield {"file": base64.b64encode(content).decode()}
 
 
-def _draw(axes: Axes, picture: Mapping[str, Any]) -> None:
-    axes.set_xscale("log" if picture["x"]["log"] else "linear")
-    axes.set_yscale("log" if picture["y"]["log"] else "linear")
-    axes.set_xlabel(_plain(picture["x"]["label"]))
-    axes.set_ylabel(_plain(picture["y"]["label"]))
-    axes.set_xlim(picture["x"]["low"], picture["x"]["high"])
-    axes.set_ylim(picture["y"]["low"], picture["y"]["high"])
-    turned = sum(len(text) for _, text in picture["x"]["ticks"]) > 90
-    for axis, shown in ((axes.xaxis, picture["x"]), (axes.yaxis, picture["y"])):
-        axis.set_ticks([value for value, _ in shown["ticks"]], [_plain(text) for _, text in shown["ticks"]])
-        axis.set_ticks([], minor=True)
-    if turned:
-        axes.tick_params(axis="x", labelrotation=22)
-    axes.grid(axis="y", color="#d9dee4")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    if picture["line_at"] is not None:
-        axes.axhline(picture["line_at"], color="#1b1f24", linewidth=1.0)
-    for curve in picture["curves"]:
-        xs, ys = [x for x, _ in curve["points"]], [y for _, y in curve["points"]]
-        axes.plot(xs, ys, drawstyle="steps-post" if curve["stairs"] else "default", clip_on=False,
-                  **_look(curve, joined=curve["joined"]))  # fmt: skip
+def _series(curve: Mapping[str, Any]) -> Any:
+    # Imported here for a quick start of the worker: it imports numpy.
+    from platforms.plotting.lines import Series
+
+    look = _look(curve, joined=curve["joined"]) | {"clip_on": False}
+    look["drawstyle"] = "steps-post" if curve["stairs"] else "default"
+    return Series([x for x, *_ in curve["points"]], [y for _, y, _ in curve["points"]], look)
 
 
 def _look(entry: Mapping[str, Any], *, joined: bool) -> dict[str, Any]:
@@ -74,25 +73,5 @@ def _look(entry: Mapping[str, Any], *, joined: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _write_below(figure: Figure, picture: Mapping[str, Any], rows: int, height: float) -> None:
-    """Write the legend in two columns, and the facts below it."""
-    # Imported here for a quick start of the worker: it is slow to import.
-    from matplotlib.lines import Line2D
-
-    for at, entry in enumerate(picture["legend"]):
-        x, y = 0.03 + 0.49 * (at // rows), 1 - (_PLOT + 0.1 + at % rows * _ROW) / height
-        ends = [x, x + 0.016, x + 0.032]
-        figure.add_artist(Line2D(ends, [y] * 3, markevery=[1], **_look(entry, joined=True)))
-        figure.text(x + 0.042, y, _plain(_cut(entry["name"], 52)), fontsize=8, va="center")
-    for at, (name, value) in enumerate(picture["facts"].items()):
-        y = 1 - (_PLOT + rows * _ROW + (at + 0.8) * _FOOT) / height
-        figure.text(0.03, y, _plain(_cut(f"{name}: {value}", 130)), fontsize=6.5, va="center", color="#57606a")
-
-
-def _plain(text: str) -> str:
-    """Return a text in which matplotlib finds no formulae."""
-    return text.replace("$", r"\$")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+def _cut(text: str) -> str:
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import resource
 import tempfile
@@ -113,10 +112,9 @@ def show(folder: Path, name: str = "", grid: str = "", *, picture: bool = False)
     if picture:
         # Imported here for a quick start: it is slow to import.
         from platforms.picture import platform_figure
+        from platforms.plotting.charts import rendered
 
-        drawn = io.StringIO()
-        platform_figure(platform).savefig(drawn, format="svg")
-        yield {"svg": drawn.getvalue()}
+        yield {"svg": rendered(platform_figure(platform), "svg").decode()}
         return
     os.chdir(folder)  # the description names the file relative to the current folder
     yield {"text": as_text(inspect(platform)), "xml": xml, "hosts": len(platform.hosts)}

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady import FIRST_TRY
 from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
 from apps.store import Store
