@@ -55,6 +55,11 @@ _KEYS = {
     "instances": ("title", "cores", "speed_gflops", "date", "bandwidth_gbyte_s"),
 }
 _NOT_LIMITING_BPS = 1e13
+DEFAULT_PREDICTOR = "dpgraph:known"
+UNMEASURED = (
+    "not measured: messages inside a node, links shared by many nodes, what the program sustains of the peak speed "
+    "there (--efficiency), the watts, and so the emissions"
+)
 
 
 @dataclass(frozen=True)
@@ -162,13 +167,6 @@ def preset(name: str, option: str = "--instances") -> Preset:
     if name not in presets():
         raise UserError(f"{option} {name}", "no such instance", known_names(name, presets()))
     return presets()[name]
-
-
-DEFAULT_PREDICTOR = "dpgraph:known"
-UNMEASURED = (
-    "not measured: messages inside a node, links shared by many nodes, what the program sustains of the peak speed "
-    "there (--efficiency), the watts, and so the emissions"
-)
 
 
 @dataclass(frozen=True, kw_only=True)

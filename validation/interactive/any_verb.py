@@ -9,7 +9,8 @@ from typing import Any
 
 from platforms.command.request import fields_of
 from platforms.errors import UserError
-from validation.entrance.choosing import NAME, Chosen, choose
+from validation.entrance.choosing import Chosen, choose
+from validation.entrance.words import NAME
 from validation.interactive.answer import shown
 from validation.interactive.asking import asked
 

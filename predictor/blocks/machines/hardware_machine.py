@@ -47,6 +47,7 @@ _PLAIN = {  # SimGrid's options for a network of links alone
     "network/crosstraffic": "no",
     "network/weight-S": "0",
 }
+ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # added to every MPI message
 
 
 class HardwareMachine:
@@ -261,9 +262,6 @@ def _back(ends: Ends) -> Ends:
     """Return the ends of the route back."""
     here, i, there, j = ends
     return there, j, here, i
-
-
-ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # added to every MPI message
 
 
 class SimGridMachine(HardwareMachine):
