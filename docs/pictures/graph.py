@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mark, Recording
@@ -21,6 +19,7 @@ from pictures.style import COMPUTATION, GREY, INK, NOTE, ORANGE, card, percent, 
 from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
+from platforms.plotting.charts import Axes, Figure
 from platforms.read.read import materialise
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, WAIT_RECEIVED

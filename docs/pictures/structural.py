@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from apps.runs.record_events import run_recorded
 from apps.runs.runner import Runner
@@ -13,6 +12,7 @@ from pictures import spacetime
 from pictures.runs import SETTINGS, Case, case
 from pictures.spacetime import Diagram, Message, Span
 from pictures.style import card, percent, seconds
+from platforms.plotting.charts import Figure
 from predictor.base import Evidence
 from predictor.structural.contention import Shares, share
 from predictor.structural.measured import EAGER, SYNCHRONOUS, measured_paths

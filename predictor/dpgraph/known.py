@@ -17,7 +17,7 @@ import numpy as np
 from apps.traffic.collectives import SELECTOR
 from platforms.errors import UserError
 from platforms.model.platform import Link, Route, RouteTable
-from platforms.simgrid.option_names import under_smpi_names
+from platforms.simgrid.installed import under_smpi_names
 from predictor.base import OutOfRange
 from predictor.dpgraph.expanding import ranges
 from predictor.dpgraph.instructions import Paths, Polling
