@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +16,10 @@ LEAST_SHARE = 0.5  # share of a rank's calls in the timed section that must repe
 FLOPS_TOLERANCE = 0.01  # relative difference of the flops between two calls, from one iteration to the next
 _ELAPSED_FLOPS = 1e9  # per second spent at the same speed on every host, for comparisons with flops
 _SYMBOLS_TRIED, _LAGS_TRIED = 12, 48
-_MOST_KEYS = 1 << 62
+# What distinguishes calls, beside their counts and ages: fields of EVENT, and the words of 8 bytes that hold them.
+_FIELDS = ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes")
+_WORDS = (0, 1, 3)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of a hash
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,7 @@ class _Calls:
         """Return the repetition with the shortest lag that covers LEAST_SHARE of the calls, or None."""
         needed = max(LEAST_SHARE * len(self.at), 1)
         for lag in self._lags(least):
-            repeat = self._from_its_call(self._longest(lag))
+            repeat = self._from_its_call(self._longest(lag, needed))
             if repeat.count >= least and repeat.length >= needed:
                 return repeat
         return None
@@ -192,9 +197,11 @@ class _Calls:
                 lags.setdefault(int(places[middle] - other))
         return sorted(lags)
 
-    def _longest(self, lag: int) -> _Repeat:
-        """Return the longest stretch that repeats with this lag."""
+    def _longest(self, lag: int, needed: float) -> _Repeat:
+        """Return the longest stretch that repeats with this lag, or none where it is shorter than needed."""
         same = self.symbols[:-lag] == self.symbols[lag:]
+        if np.count_nonzero(same) + lag + 1 < needed:  # one call before it may repeat too
+            return _Repeat(0, 0, lag)
         if self.flops_tolerance is not None:
             first, other = self.flops[:-lag], self.flops[lag:]
             same &= np.abs(first - other) <= self.flops_tolerance * np.maximum(first, other)
@@ -209,38 +216,47 @@ class _Calls:
 def _symbols(recording: Recording, rank: int, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return one small integer per call, equal for calls that do the same."""
     events = recording.events[rank]
-    started = np.cumsum((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
-    calls = events[at]
-    columns = [calls[name].astype(np.int64) for name in ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes")]
+    if not len(at):
+        return np.zeros(0, np.int64)
+    kinds, requests = events["kind"][at], events["request"][at]
     # A WAIT is identified by the age of its operation, in operations; a vector collective by its counts.
-    extra = np.where(calls["kind"] == Kind.WAIT, started[at] - calls["request"], 0)
-    vectors = np.flatnonzero((calls["kind"] == Kind.COLLECTIVE) & (calls["request"] >= 0))
+    started = np.cumsum((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
+    extra = np.where(kinds == Kind.WAIT, started[at] - requests, 0)
+    vectors = np.flatnonzero((kinds == Kind.COLLECTIVE) & (requests >= 0))
     contents: dict[bytes, int] = {}
     for place in vectors:
-        begin = int(calls["request"][place])
-        size = len(recording.communicators[int(calls["comm"][place])])
+        begin = int(requests[place])
+        size = len(recording.communicators[int(events["comm"][at[place]])])
         content = recording.counts[rank][begin : begin + size].tobytes()
         extra[place] = contents.setdefault(content, len(contents))
-    if not len(calls):
-        return np.zeros(0, np.int64)
-    return _numbered([*columns, extra])
+    words = np.ascontiguousarray(events).view(np.int64).reshape(len(events), -1)
+    columns = [*(np.ascontiguousarray(words[at, word]) for word in _WORDS), extra]
+    return _numbered(columns, lambda rows: [*(events[name][at[rows]] for name in _FIELDS), extra[rows]])
 
 
-def _numbered(columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def _numbered(
+    columns: list[npt.NDArray[np.int64]],
+    ordered_by: Callable[[npt.NDArray[np.int64]], Sequence[npt.NDArray[Any]]] | None = None,
+) -> npt.NDArray[np.int64]:
     """Return one small integer per row of the columns, equal for equal rows and in their order.
 
-    The rows are sorted as single integers, which is many times faster than ``np.unique(axis=1)``.
+    Distinct rows are found by a hash of each, which is many times faster than ``np.unique(axis=1)``.
+
+    Args:
+        columns: The columns, of equal lengths of at least one.
+        ordered_by: Returns, for some rows, other columns that give their order; None: the columns themselves.
     """
-    key, values = np.zeros(len(columns[0]), np.int64), 1  # all keys are below `values`
+    key = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
-        low, high = int(column.min()), int(column.max())
-        if values * (high - low + 1) > _MOST_KEYS:
-            kept, key = np.unique(key, return_inverse=True)
-            values = len(kept)
-        if values * (high - low + 1) > _MOST_KEYS:
-            kept, column = np.unique(column, return_inverse=True)
-            low, high = 0, len(kept) - 1
-        width = high - low + 1
-        key, values = key * width + (column - low), values * width
-    numbered: npt.NDArray[np.int64] = np.unique(key, return_inverse=True)[1]
-    return numbered.reshape(-1)
+        key = (key ^ column.view(np.uint64)) * _FACTOR
+        key ^= key >> np.uint64(32)
+    kept = np.sort(key)
+    number = np.searchsorted(kept[np.append(True, kept[1:] != kept[:-1])], key)
+    first = np.empty(int(number.max()) + 1, np.int64)
+    first[number[::-1]] = np.arange(len(key) - 1, -1, -1)
+    if not all(np.array_equal(column, column[first][number]) for column in columns):  # two rows have the same hash
+        _, first, number = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    keys = [column[first] for column in columns] if ordered_by is None else ordered_by(first)
+    place = np.empty(len(first), np.int64)
+    place[np.lexsort(keys[::-1])] = np.arange(len(first))
+    return place[number.reshape(-1)]

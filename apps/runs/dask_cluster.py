@@ -79,7 +79,7 @@ def _compiler_version() -> str:
 
 
 _CONNECT_LIMIT_S = 20.0
-_LONGEST_PAUSE_S = 0.05
+_STOP_S = 0.2  # in which a run notices that its runner was closed
 _LOOK_EVERY_S = 2.0  # interval between two checks for workers
 NO_WORKERS_S = 60.0  # time without workers after which a run fails; a batch system may restart some until then
 
@@ -160,13 +160,12 @@ class Cluster:
             future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
         except _lost():
             raise _gone(what) from None
-        stop = threading.Event() if stop is None else stop
-        pause_s = 0.001
-        while not future.done():
-            if stop.wait(pause_s):
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        while not done.wait(_STOP_S):
+            if stop is not None and stop.is_set():
                 future.cancel()
                 raise Stopped(f"{what}: its runner was closed")
-            pause_s = min(1.3 * pause_s, _LONGEST_PAUSE_S)
             self._check_workers(what)
         try:
             record: RunRecord = future.result()

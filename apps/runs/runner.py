@@ -32,7 +32,7 @@ from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.codec import as_fields, from_fields
 from apps.store.identity import identity_hash
-from platforms.read.visible_resources import part_hash
+from platforms.read.routes import part_hash
 from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:

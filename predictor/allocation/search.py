@@ -21,6 +21,8 @@ from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.space import Space
 from predictor.base import OutOfRange
 
+_BLOCK = 1 << 14  # number of children that are made at once
+
 
 @dataclass(frozen=True)
 class ChosenConfiguration:
@@ -147,9 +149,6 @@ def nothing_found(empty: bool, time_limit_s: float) -> OutOfRange:
         problem = f"no configuration with a model takes at most {time_limit_s:.6g} s"
         return OutOfRange("search", problem, "Allow more time")
     return OutOfRange("search", "no configuration has a model", "Measure some, or use another form")
-
-
-_BLOCK = 1 << 14  # number of children that are made at once
 
 
 def branch_and_bound(

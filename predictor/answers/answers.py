@@ -31,6 +31,8 @@ from predictor.intervals.interval import with_interval
 
 _FOLLOWED = "predictor.followed.effects"  # an add-on
 _SCATTER = "predictor.followed.scatter"
+_MOSTLY = 0.5  # share of the time that a cluster computes before it can be said to hold the others up
+_LESS = 0.9  # and the most that any other cluster computes, over its time
 
 
 @dataclass(frozen=True)
@@ -221,10 +223,6 @@ def with_changes(prediction: Prediction, target: Target) -> Prediction:
     more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
     flag = f"the platform changes over time, which the prediction ignores: {changes[0]}{more}"
     return replace(prediction, flags=(*prediction.flags, flag))
-
-
-_MOSTLY = 0.5  # share of the time that a cluster computes before it can be said to hold the others up
-_LESS = 0.9  # and the most that any other cluster computes, over its time
 
 
 def cores_note(target: Target) -> str | None:

@@ -24,6 +24,23 @@ from predictor.blocks.progression import Progression, Remainder
 
 _BITS = 53  # of a float's mantissa
 _STANDARD = NormalDist()
+NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
+PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
+MOST_TERMS = 100_000  # of a sum
+_MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
+_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+}
+_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
 def _uniform(seed: float, keys: tuple[float, ...]) -> float:
@@ -49,10 +66,6 @@ VARIATES: Mapping[str, Callable[[float, tuple[float, ...]], float]] = {
 
 
 Value = int | float | bool | Progression
-NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
-PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
-MOST_TERMS = 100_000  # of a sum
-_MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -124,19 +137,6 @@ _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _power,
-}
-_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Not: operator.not_,
-}
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
 }
 Evaluate = Callable[[Mapping[str, Value]], Value]
 

@@ -44,6 +44,11 @@ from predictor.blocks.programs import Collective, If, Repeat, Send, Step, While
 from predictor.evidence.targets import in_range
 
 _FILE, _MODULE = "blocks.toml", "blocks"
+# Numbers of iterations that are evaluated; the difference of the times is the time of each further iteration.
+FEW_ITERATIONS, MORE_ITERATIONS = 1, 2
+_DOUBTFUL_PCT = 10.0  # mean error of a formula against its own calibration above which there is a caution
+_MOST_PROCESSES = 64
+_LARGEST_BLOCK_BYTES = 4 * 2**20  # largest measured block of a collective; times of larger ones are proportional
 
 
 @dataclass(frozen=True)
@@ -140,13 +145,6 @@ def _numbers(application: Application) -> Iterator[str]:
     for name, value in application.variables.items():
         if isinstance(value, Expression) and not value.names:
             yield name
-
-
-# Numbers of iterations that are evaluated; the difference of the times is the time of each further iteration.
-FEW_ITERATIONS, MORE_ITERATIONS = 1, 2
-_DOUBTFUL_PCT = 10.0  # mean error of a formula against its own calibration above which there is a caution
-_MOST_PROCESSES = 64
-_LARGEST_BLOCK_BYTES = 4 * 2**20  # largest measured block of a collective; times of larger ones are proportional
 
 
 def description_of(name: str, target: Target) -> Description:

@@ -28,6 +28,10 @@ from predictor.blocks.progression import Progression
 from predictor.blocks.published.formulas import TableModel, published
 from predictor.blocks.published.parameters import CLUSTERS
 
+_NO_SHARE = (
+    "has the measured time of an operation: the efficiencies of the application, shares of a peak speed, do not apply"
+)
+
 
 def placed(application: Application, schedule: Schedule, measured: Collection[str] = ()) -> Application:
     """Return the application with the efficiencies of the units that its processes are placed on.
@@ -130,11 +134,6 @@ def block_model(
     if power_law is not None:
         raise SettingError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")
     return Calibrated(read_calibration(name), FAMILIES[0] if family is None else family)
-
-
-_NO_SHARE = (
-    "has the measured time of an operation: the efficiencies of the application, shares of a peak speed, do not apply"
-)
 
 
 @dataclass(frozen=True)

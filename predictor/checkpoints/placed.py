@@ -41,6 +41,9 @@ from predictor.blocks.programs import (
 from predictor.blocks.setting import Setting
 from predictor.blocks.steps import turns_are_alike
 
+MOST_STEPS = 50_000  # that are looked at one by one, because turns of loops differ
+_UNEVEN = 1.5  # a gap this many times as long as the mean one is uneven
+
 
 def has_checkpoints(application: Application) -> bool:
     """Return whether any label writes to a disk."""
@@ -100,9 +103,6 @@ def _only(steps: tuple[Step, ...], turns: frozenset[str]) -> Iterator[Step]:
             for inner in _inner(step).values():
                 yield from _only(inner, turns | named)
 
-
-MOST_STEPS = 50_000  # that are looked at one by one, because turns of loops differ
-_UNEVEN = 1.5  # a gap this many times as long as the mean one is uneven
 
 Work = Callable[[Step, Mapping[str, Any], str], float]
 

@@ -29,6 +29,9 @@ from predictor.evidence.plan import planned
 
 ANSWERS = "answers"  # the check that a predictor answers the targets of a case
 BLIND = "blind"  # the check that it never sees the run of the target
+PASSES, EXCUSED, FAILS, UNJUDGED = "passes", "excused", "fails", "not judged"
+_REMARK = "more where a predictor answers too few targets of the first case, or asks for more when it sees its evidence"
+_FINDINGS_SHOWN = 3  # of each failed check, in the text
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,6 @@ def excuse(predictor: Predictor, check: str) -> Excuse | None:
     return None
 
 
-PASSES, EXCUSED, FAILS, UNJUDGED = "passes", "excused", "fails", "not judged"
-
-
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of one check of one predictor."""
@@ -141,9 +141,6 @@ def _verdict(predictor: Predictor, check: str, finding: Finding) -> Verdict:
     return Verdict(predictor.name, check, EXCUSED, finding.failures, excused.reason, finding.deviation)
 
 
-_REMARK = "more where a predictor answers too few targets of the first case, or asks for more when it sees its evidence"
-
-
 def plan(chosen: Sequence[Predictor]) -> Plan:
     """Return the simulations of all checks, if every predictor answers all targets of the first case."""
 
@@ -168,7 +165,6 @@ def _asks(predictor: Predictor, target: Target) -> bool:
 
 
 _COLUMNS = (ANSWERS, *(check.name for check in CHECKS))
-_FINDINGS_SHOWN = 3  # of each failed check, in the text
 
 
 def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:

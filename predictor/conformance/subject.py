@@ -38,6 +38,8 @@ NETWORK = "infiniband"
 SETTINGS = Settings(options=(("surf/precision", "1e-12"),))
 SPEEDS_FLOPS = (40e9, 50e9, 60e9, 70e9)
 _UNKNOWN_PROGRAM = Path(__file__).with_name("unknown_program.c")
+LEAST_TARGETS = 2  # that a predictor has to answer in a case
+_SIMULATORS = ("smpirun", "smpimain", "s4u")  # in the command lines of simulations
 
 
 @dataclass(frozen=True)
@@ -153,10 +155,6 @@ def odd_targets() -> Iterator[tuple[str, Target]]:
         Target(own_problem(read_program(_UNKNOWN_PROGRAM, "{iterations}", 20)), platform, block(platform, 4)),
     )
     yield "a platform file of one cluster", Target(cg, one_cluster, block(one_cluster, 4))
-
-
-LEAST_TARGETS = 2  # that a predictor has to answer in a case
-_SIMULATORS = ("smpirun", "smpimain", "s4u")  # in the command lines of simulations
 
 
 class Watch:

@@ -25,6 +25,9 @@ from predictor.structural.collectives import exchanges
 from predictor.structural.contention import Shares
 from predictor.structural.schedule import Schedule
 
+MANY = 4.0  # ratio of messages from which on a run gives g, not the time of an operation
+MOST = 50.0  # of g
+
 
 def traffic_of(problem: Problem, nranks: int) -> Traffic:
     """Return what a program does on this number of ranks.
@@ -39,10 +42,6 @@ def traffic_of(problem: Problem, nranks: int) -> Traffic:
         except KernelError as err:
             raise OutOfRange(where, err.problem, err.remedy) from err
     raise OutOfRange(where, "its messages are not declared", f"Use one of {', '.join(known_names())}")
-
-
-MANY = 4.0  # ratio of messages from which on a run gives g, not the time of an operation
-MOST = 50.0  # of g
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,11 @@ from platforms.errors import UserError
 from predictor.blocks.published.formulas import success
 from predictor.failures import names
 
+NO_FAILURES, SCRATCH = "no failures", "scratch"
+RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node; outside this range the formulas exceed the range of floats
+SHORTEST_S = 1e-9  # of a checkpoint, and of a run on one node
+LONGEST_S = 1e15  # of a checkpoint, a restart and a run without failures: 30 million years
+
 
 def stretch_time(length_s: ArrayLike, rate_per_s: ArrayLike, restart_s: ArrayLike = 0.0) -> np.ndarray:
     """Return (e^(r L) - 1) e^(r R) / r, the expected time until a stretch L passes without a failure.
@@ -164,12 +169,6 @@ def exact(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
 
 Interval = Callable[[ArrayLike, ArrayLike, ArrayLike], np.ndarray]
 INTERVALS: Mapping[str, Interval] = dict(zip(names.INTERVALS, (young, daly_first_order, daly, exact), strict=True))
-
-
-NO_FAILURES, SCRATCH = "no failures", "scratch"
-RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node; outside this range the formulas exceed the range of floats
-SHORTEST_S = 1e-9  # of a checkpoint, and of a run on one node
-LONGEST_S = 1e15  # of a checkpoint, a restart and a run without failures: 30 million years
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ SHAPES: Mapping[str, Shape] = {
     LOGARITHM: lambda nodes: np.log2(2 * nodes),
     LINEAR: lambda nodes: nodes,
 }
+QUANTILES = np.linspace(0.005, 0.995, 100)
+_LEAST_SHARE = 0.02  # of a run that is computation, however many synchronisations are declared
+_GRID = np.linspace(np.log(1e-3), np.log(20.0), 40)  # logarithms of the added time over the work
+_FREE = 30.0  # variance of the logarithm of the work: nothing is known of it
+_POINTS = 400
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,6 @@ class Prior:
 
 
 PRIOR = Prior()
-
-
-QUANTILES = np.linspace(0.005, 0.995, 100)
-_LEAST_SHARE = 0.02  # of a run that is computation, however many synchronisations are declared
-_GRID = np.linspace(np.log(1e-3), np.log(20.0), 40)  # logarithms of the added time over the work
-_FREE = 30.0  # variance of the logarithm of the work: nothing is known of it
-_POINTS = 400
 
 
 @dataclass(frozen=True)

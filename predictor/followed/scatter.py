@@ -28,6 +28,7 @@ _OPERATIONS = {"alltoall": "MPI_Alltoall", "alltoallv": "MPI_Alltoallv"}  # by t
 _THRESHOLD = "smpi/async-small-thresh"
 # Of measured over predicted times of FT and IS on emulated grids, without a higher limit of eager messages.
 SEEN = (0.84, 1.28)
+_LEAST = 0.005  # what scatters less is not mentioned
 
 
 def with_handshakes(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:
@@ -58,9 +59,6 @@ def largest_block(run: RunRecord, operation: str, ranks: int) -> float:
     if not used or not used["calls"]:
         return 0.0
     return float(sum(used["bytes"]) / used["calls"]) / (ranks * ranks)
-
-
-_LEAST = 0.005  # what scatters less is not mentioned
 
 
 def with_scatter(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:

@@ -18,6 +18,22 @@ from platforms.grids.network import Network, named_network
 from platforms.grids.scenario import WIRE_KEYS, wire_of
 from platforms.model.platform import Power
 
+MOST_OFFERS = 10_000  # kinds of nodes times networks
+CORES = "cores"  # value of ranks_per_node: one rank per core
+_KEYS = {
+    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
+    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
+    "power": ("idle_w", "full_w"),
+    "networks": (
+        *("source", "name", "network", "node", "backbone", "wan", "options"),
+        *("node_port_price", "backbone_price", "wan_link_price"),
+    ),
+    "wire": WIRE_KEYS,
+    "wan": ("shape", *WIRE_KEYS, "duplex"),
+    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
+    "programs": (*PROBLEM_KEYS, "weight"),
+}
+
 
 @dataclass(frozen=True)
 class NodeKind:
@@ -71,24 +87,6 @@ class ClusterLimits:
     most: int  # largest number of clusters
     sizes: tuple[int, ...]  # numbers of nodes that a cluster may have, ascending
     price: float  # of a cluster without its nodes and network, such as a room or a rack
-
-
-MOST_OFFERS = 10_000  # kinds of nodes times networks
-CORES = "cores"  # value of ranks_per_node: one rank per core
-
-_KEYS = {
-    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
-    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
-    "power": ("idle_w", "full_w"),
-    "networks": (
-        *("source", "name", "network", "node", "backbone", "wan", "options"),
-        *("node_port_price", "backbone_price", "wan_link_price"),
-    ),
-    "wire": WIRE_KEYS,
-    "wan": ("shape", *WIRE_KEYS, "duplex"),
-    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
-    "programs": (*PROBLEM_KEYS, "weight"),
-}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 Report = Callable[[str, int, int], None]  # called with a description, steps done, and their total number
+_BATCH = 32  # candidates processed together, ordered by number of ranks: equal numbers use the same graph in memory
 
 
 class NoAnswer(Exception):
@@ -131,9 +132,6 @@ class PredictorTimes:
     def cost(self) -> Cost:
         """Cost of the evidence so far."""
         return sum(self._costs.values(), Cost())
-
-
-_BATCH = 32  # candidates processed together, ordered by number of ranks: equal numbers use the same graph in memory
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from apps.batch.headers import PBS, SLURM, limit_text, rounded_up_s
 from platforms.errors import UserError
 from predictor.hierarchical.surface import Surface
 
+MOST_MARGIN = 1000.0  # a larger value is a mistake
+MOST_WALL_S = 10 * 365 * 86_400  # ten years: no batch system lets a job run longer
+
 
 @dataclass(frozen=True)
 class Allocation:
@@ -74,10 +77,6 @@ def smallest_within(
             allocations.append(((charged or q) * int(p[at]), -float(speedups[at]), q, int(p[at])))
     _, _, q, p_best = min(allocations)
     return allocation(surface, q, p_best)
-
-
-MOST_MARGIN = 1000.0  # a larger value is a mistake
-MOST_WALL_S = 10 * 365 * 86_400  # ten years: no batch system lets a job run longer
 
 
 def wall_time_s(time_s: float, margin: float) -> int | None:

@@ -25,6 +25,18 @@ from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.recorded_plan import Counts, RecordedPlan
 from predictor.hierarchical.surface import NO_FORM, Optimum, Surface
 
+MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
+MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separately for every number of nodes
+MOST_COUNTED = 20_000  # limit of the pairs of q and p whose messages are counted, each separately
+_CHARGED_WITHIN_NODES = (
+    "several cores per node: the paper's table counts exchanges between the cores of a node, as if each core sent a "
+    "whole node's share, so times may also be several times too long"
+)
+_WITHIN_NODES = "several cores per node: the ranks of a node are assumed to hold a compact part of the problem"
+_THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
+SIMULATED_NODES, SIMULATED_RANKS = 32, 512  # the most on which the counts were compared with simulations
+_PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
+
 
 @dataclass(frozen=True)
 class AllocationQuestion:
@@ -193,11 +205,6 @@ def known_apps() -> tuple[str, ...]:
     return (*applications(), *exchanging_names())
 
 
-MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
-MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separately for every number of nodes
-MOST_COUNTED = 20_000  # limit of the pairs of q and p whose messages are counted, each separately
-
-
 def _ranges(question: AllocationQuestion) -> tuple[range, range]:
     system, most = question.system, question.most_nodes
     if most is not None and not 1 <= most <= system.nodes:
@@ -278,14 +285,6 @@ def parameters(question: AllocationQuestion, operations: float, asked: Allocatio
     return Parameters(operations, *moved, float(system.a_star), v)
 
 
-_CHARGED_WITHIN_NODES = (
-    "several cores per node: the paper's table counts exchanges between the cores of a node, as if each core sent a "
-    "whole node's share, so times may also be several times too long"
-)
-_WITHIN_NODES = "several cores per node: the ranks of a node are assumed to hold a compact part of the problem"
-_THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
-
-
 def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> list[str]:
     """Return a caution if advised allocations use at most half of the cores of several nodes."""
     cores = question.system.cores
@@ -307,9 +306,6 @@ def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> 
     )
     remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
     return [f"{which}: {reason}; {remedy}"]
-
-
-SIMULATED_NODES, SIMULATED_RANKS = 32, 512  # the most on which the counts were compared with simulations
 
 
 def _counted_cautions(question: AllocationQuestion, shown: tuple[Allocation, ...]) -> tuple[str, ...]:
@@ -346,9 +342,6 @@ def _recorded_cautions(
     if question.system.is_peak:
         cautions.append(_PEAK)
     return tuple(cautions)
-
-
-_PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
 
 
 def _cautions(

@@ -40,6 +40,10 @@ CONSTANTS: Mapping[str, Polynomial | int | Fraction] = {
     "gamma": GAMMA,
 }
 MOST_N = 10**12
+NAME = "formulas"
+_EVERY_LINK = Beta(Fraction(1), per_core=False)  # #x is of all nodes together, each with a link of its own
+_DECIMAL = re.compile(r"(?<![\w^.])(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\w.])")  # not the digits of log2 or of a power
+_SIZE, _NODES = ("n", "log2(n)"), ("p", "log2(p)")
 
 
 @dataclass(frozen=True)
@@ -260,12 +264,6 @@ def printed_equations() -> tuple[PrintedEquation, ...]:
 def _known(text: str) -> Polynomial:
     """Return a value of the table with w, c, alpha and gamma substituted."""
     return parse(text).substitute(CONSTANTS)
-
-
-NAME = "formulas"
-_EVERY_LINK = Beta(Fraction(1), per_core=False)  # #x is of all nodes together, each with a link of its own
-_DECIMAL = re.compile(r"(?<![\w^.])(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\w.])")  # not the digits of log2 or of a power
-_SIZE, _NODES = ("n", "log2(n)"), ("p", "log2(p)")
 
 
 @dataclass(frozen=True)

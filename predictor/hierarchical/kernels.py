@@ -38,6 +38,7 @@ Params = Mapping[str, Any]  # parameters of a problem
 
 # #x is summed over the nodes; every node has its own link, which its cores share.
 BETA = Beta(Fraction(1), per_core=False)
+_FILE = "hierarchical.toml"
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,6 @@ def exchanging(name: str) -> Kernel:
     return Kernel(
         name, *(kernel.needed(_MODULE, module_name) for module_name in ("operations", "exchanged_bytes", "messages"))
     )
-
-
-_FILE = "hierarchical.toml"
 
 
 @dataclass(frozen=True)

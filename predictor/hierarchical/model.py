@@ -27,6 +27,8 @@ Share: TypeAlias = Callable[[Quantity], Quantity]  # s(z)
 PRINTED, DERIVED = "printed", "derived"  # of the paper's table
 COUNTED = "counted"  # of this project's own programs (predictor/hierarchical/counts), which no equation here uses
 VARIANTS = (PRINTED, DERIVED)
+_LEAST_SCALE = 1e-12  # smallest beta_0; its inverse is the largest
+_POWERS = {Fraction(0): "1", Fraction(1, 2): "sqrt(p)", Fraction(1): "p"}
 
 
 def check_variant(variant: str, *, others: Sequence[str] = ()) -> None:
@@ -149,8 +151,6 @@ class Beta:
         return f"{name}/q" if self.per_core else name
 
 
-_LEAST_SCALE = 1e-12  # smallest beta_0; its inverse is the largest
-_POWERS = {Fraction(0): "1", Fraction(1, 2): "sqrt(p)", Fraction(1): "p"}
 BETAS: dict[str, Beta] = {
     str(beta): beta for per_core in (True, False) for power in _POWERS if (beta := Beta(power, per_core))
 }

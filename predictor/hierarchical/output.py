@@ -15,6 +15,8 @@ from predictor.hierarchical.answer import AllocationAnswer, is_counted
 from predictor.hierarchical.model import DERIVED
 from predictor.hierarchical.surface import Surface
 
+_REMEDY = "Give a CSV file with cores_per_node, nodes, and time_s or speedup"
+
 
 def text(made: AllocationAnswer) -> str:
     """Return the answer as text, with the lines of the batch script at the end."""
@@ -122,9 +124,6 @@ def as_json(made: AllocationAnswer) -> dict[str, Any]:
         "batch_script": made.batch_script,
         "cautions": list(made.cautions),
     }
-
-
-_REMEDY = "Give a CSV file with cores_per_node, nodes, and time_s or speedup"
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ SHORTEST_S = 1e-30  # lower limit of the times of operations and messages, which
 _LARGE_BYTES = 4_000_000  # takes long compared with latencies
 _LEAST_EIGHTH = 16  # the smallest size of which an eighth is a size of every kernel
 _USES_NETWORK = 0.5  # a message to oneself that takes more than this share of one to another node uses the network
+_TABLE = "hierarchical:table"
+_CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
 
 
 @dataclass(frozen=True)
@@ -193,10 +195,6 @@ def speeds(rate: Evidence | None, probe: Target | None, network: ClusterNetwork 
         inside_Bps=network.inside_Bps,
         inside_is_network=network.inside,
     )
-
-
-_TABLE = "hierarchical:table"
-_CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
 
 
 def is_recorded(asked: Problem) -> bool:

@@ -21,6 +21,30 @@ from platforms.errors import UserError
 from predictor.hierarchical.polynomial import Polynomial
 
 Floats = npt.NDArray[np.float64]
+# The paper's cases of d(p) in r(x, p) = c(x) / d(p); constant factors of d(p) belong to c(x) here.
+DISTANCES: dict[str, Polynomial] = {
+    "p": Polynomial.symbol("p"),
+    "sqrt(p)": Polynomial.symbol("p", Fraction(1, 2)),
+    "log2(p)": Polynomial.symbol("log2(p)"),
+}
+_LN2 = math.log(2)
+_MOST = 1e15  # cores or nodes; a larger optimum counts as none
+GROWS = "no interior optimum: the speed-up grows without bound"
+SATURATES = "no interior optimum: the speed-up grows towards a limit"
+FLAT = "no interior optimum: the speed-up grows up to q = x and stays there"
+FIRST_OF = {"q": "no interior optimum: one core per node is best", "p": "no interior optimum: one node is best"}
+NO_FORM = "no closed form: the exchange is not a sum of powers of p"
+# The printed formulas of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant beta_1, and in
+# the table for three d(p).  The formula for a constant beta_1 and the table have x where the general formula for p_E
+# has x + q (docs/predictors/hierarchical.md).
+PRINTED_CORES = "q_E^3 = beta_1 v r x / (2 p)"
+PRINTED_NODES = "p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3"
+PRINTED_NODES_CONSTANT = "p_E^2 d' = (beta_0 / q^2) w(x)"
+PRINTED_TABLE = {
+    "p": "p_E = W^(1/2), W = (beta_0 / q^2) w(x)",
+    "sqrt(p)": "p_E = (2 W)^(3/2), W = (beta_0 / q^2) w(x)",
+    "log2(p)": "p_E = W ln 2, W = (beta_0 / q^2) w(x)",
+}
 
 
 @dataclass(frozen=True)
@@ -107,14 +131,6 @@ def general(x: float, v: float, *, c: float, d: str, beta: Polynomial, printed: 
     return Surface(Terms((Term(1 / x, cores=1),)), Terms(tuple(scaled)), overlap)
 
 
-# The paper's cases of d(p) in r(x, p) = c(x) / d(p); constant factors of d(p) belong to c(x) here.
-DISTANCES: dict[str, Polynomial] = {
-    "p": Polynomial.symbol("p"),
-    "sqrt(p)": Polynomial.symbol("p", Fraction(1, 2)),
-    "log2(p)": Polynomial.symbol("log2(p)"),
-}
-
-
 def distance(d: str) -> Polynomial:
     """Return d(p) by its name.
 
@@ -124,10 +140,6 @@ def distance(d: str) -> Polynomial:
     if d not in DISTANCES:
         raise UserError(f"d(p) = {d}", "no such choice", f"Known: {', '.join(DISTANCES)}")
     return DISTANCES[d]
-
-
-_LN2 = math.log(2)
-_MOST = 1e15  # cores or nodes; a larger optimum counts as none
 
 
 @dataclass(frozen=True)
@@ -142,13 +154,6 @@ class Optimum:
     def interior(self) -> bool:
         """True if there is an optimum."""
         return self.value is not None
-
-
-GROWS = "no interior optimum: the speed-up grows without bound"
-SATURATES = "no interior optimum: the speed-up grows towards a limit"
-FLAT = "no interior optimum: the speed-up grows up to q = x and stays there"
-FIRST_OF = {"q": "no interior optimum: one core per node is best", "p": "no interior optimum: one node is best"}
-NO_FORM = "no closed form: the exchange is not a sum of powers of p"
 
 
 def cores_optimum(surface: Surface, p: float) -> Optimum:
@@ -240,19 +245,6 @@ def printed_cores(beta_1: float, v: float, r: float, x: float, p: float) -> floa
     """Return q_E as printed: (beta_1(p) v r x / (2 p))^(1/3)."""
     q_E: float = (beta_1 * v * r * x / (2 * p)) ** (1 / 3)
     return q_E
-
-
-# The printed formulas of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant beta_1, and in
-# the table for three d(p).  The formula for a constant beta_1 and the table have x where the general formula for p_E
-# has x + q (docs/predictors/hierarchical.md).
-PRINTED_CORES = "q_E^3 = beta_1 v r x / (2 p)"
-PRINTED_NODES = "p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3"
-PRINTED_NODES_CONSTANT = "p_E^2 d' = (beta_0 / q^2) w(x)"
-PRINTED_TABLE = {
-    "p": "p_E = W^(1/2), W = (beta_0 / q^2) w(x)",
-    "sqrt(p)": "p_E = (2 W)^(3/2), W = (beta_0 / q^2) w(x)",
-    "log2(p)": "p_E = W ln 2, W = (beta_0 / q^2) w(x)",
-}
 
 
 def printed_nodes(d: str, *, beta_0: float, v: float, x: float, c: float, q: float) -> float:

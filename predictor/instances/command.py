@@ -29,9 +29,8 @@ from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
 from platforms.command.parser import any_case
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import read_checked
 from platforms.files.commented_csv import commented_rows
@@ -55,6 +54,11 @@ _KEYS = {
     "instances": ("title", "cores", "speed_gflops", "date", "bandwidth_gbyte_s"),
 }
 _NOT_LIMITING_BPS = 1e13
+DEFAULT_PREDICTOR = "dpgraph:known"
+UNMEASURED = (
+    "not measured: messages inside a node, links shared by many nodes, what the program sustains of the peak speed "
+    "there (--efficiency), the watts, and so the emissions"
+)
 
 
 @dataclass(frozen=True)
@@ -162,13 +166,6 @@ def preset(name: str, option: str = "--instances") -> Preset:
     if name not in presets():
         raise UserError(f"{option} {name}", "no such instance", known_names(name, presets()))
     return presets()[name]
-
-
-DEFAULT_PREDICTOR = "dpgraph:known"
-UNMEASURED = (
-    "not measured: messages inside a node, links shared by many nodes, what the program sustains of the peak speed "
-    "there (--efficiency), the watts, and so the emissions"
-)
 
 
 @dataclass(frozen=True, kw_only=True)

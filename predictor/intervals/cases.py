@@ -28,6 +28,8 @@ SURROUNDINGS = (GRID, FILE, UNLIKE, CORES, MEASURED)
 
 LEAST_SHARE = 1e-4  # shares of computation nearer to 0 or 1 than this count as this
 LEAST_RESIDUAL = 1e-4  # smaller residuals of a fit count as this
+CASES_FILE = Path(__file__).with_name("cases.csv")
+CASE_COLUMNS = ("predictor", "app", "surroundings", "grid", "compute_share", "ratio", "fit_residual", "log_error")
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,6 @@ def is_measured(evidence: Evidence) -> bool:
     if isinstance(evidence.answer, RunRecord):
         return evidence.answer.source == "measurement"
     return isinstance(evidence.answer, Recording) and not math.isnan(evidence.answer.held_node_s)
-
-
-CASES_FILE = Path(__file__).with_name("cases.csv")
-CASE_COLUMNS = ("predictor", "app", "surroundings", "grid", "compute_share", "ratio", "fit_residual", "log_error")
 
 
 @dataclass(frozen=True)

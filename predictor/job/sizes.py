@@ -14,6 +14,8 @@ from platforms.prices.bill import Bill
 from platforms.prices.price import S_PER_HOUR
 from predictor.job.request import COST, TIME
 
+_REMEDY = "Give a row per run, with its number of nodes and its time in seconds"
+
 
 @dataclass(frozen=True)
 class StepTime:
@@ -118,9 +120,6 @@ def chosen(sizes: Sequence[Size], objective: str, slack_percent: float) -> Size 
         costs = [(size.bill.cost, size) for size in near if size.bill is not None and size.bill.cost is not None]
         return min(costs, key=lambda pair: (pair[0], pair[1].nodes))[1] if costs else None
     return min(near, key=lambda size: (size.node_hours or 0.0, size.nodes))
-
-
-_REMEDY = "Give a row per run, with its number of nodes and its time in seconds"
 
 
 def read_runs(path: str) -> dict[int, list[float]]:

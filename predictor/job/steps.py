@@ -42,6 +42,7 @@ from predictor.job.sizes import Size, StepTime, size_of
 from predictor.options import predictors_from_request, problems_from_request
 
 _IDLE = HostLoad(0.0, 0.0, 0.0)
+_LEAST_LEVEL = 1e-6  # of the interval that stands for the median
 
 
 @dataclass
@@ -212,9 +213,6 @@ def program_file(launch: Launch) -> str | None:
     with suppress(OSError, ValueError):
         return str(place) if place.is_file() else None
     return None
-
-
-_LEAST_LEVEL = 1e-6  # of the interval that stands for the median
 
 
 def below_s(answer: Answer, risk: float) -> float | None:

@@ -29,6 +29,14 @@ from predictor.learned.scatter import looks_drawn
 from predictor.learned.search import Search, is_square
 
 _Fitted = TypeVar("_M")
+_ENDS = re.compile(r"[tj]\d+=0$")  # statements about the first and the last turn
+_ANY = re.compile("")
+_SHORT = 24.0  # bits: no cases are looked for beside so short a formula
+_LONG = 50.0  # bits: cases are looked for beside so long a model
+_MOST_TURNS = 27  # of a loop, that get a model each: there are 26 neighbours in three dimensions
+_FEW_TURNS = 12  # of a loop, that get a model of the longer search each
+_MOST_REST = 3  # statements whose other side is searched for further cases
+_MOST_ROWS = 3000  # that cases are searched on
 
 
 @dataclass(frozen=True)
@@ -159,15 +167,7 @@ def _fits(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) ->
 
 
 _M = TypeVar("_M")
-_ENDS = re.compile(r"[tj]\d+=0$")  # statements about the first and the last turn
-_ANY = re.compile("")
 Fit = Callable[[Rows, np.ndarray], NumberModel | None]
-_SHORT = 24.0  # bits: no cases are looked for beside so short a formula
-_LONG = 50.0  # bits: cases are looked for beside so long a model
-_MOST_TURNS = 27  # of a loop, that get a model each: there are 26 neighbours in three dimensions
-_FEW_TURNS = 12  # of a loop, that get a model of the longer search each
-_MOST_REST = 3  # statements whose other side is searched for further cases
-_MOST_ROWS = 3000  # that cases are searched on
 
 
 class Branches:

@@ -41,6 +41,11 @@ from predictor.learned.skeleton import Symbol
 from predictor.learned.structure import NOTHING
 
 _LONG = 30.0  # bits: a coefficient that fits nothing by chance
+_STEPS = (0, 1, -1, 2, -2)  # along an axis
+_ENDS = ((0, 0), (0, 1), (1, 0))  # bits at both ends that SwappedBits keeps
+_MOST_TURNS = 27  # of a loop, that get a rule each: there are 26 neighbours in three dimensions
+_CASES_DEPTH = 3
+_SHORT, _ANY_LENGTH = 12.0, 1e9  # bits of a rule's formula
 
 
 class ComputationSearch:
@@ -128,11 +133,6 @@ class ComputationSearch:
         return None
 
 
-_STEPS = (0, 1, -1, 2, -2)  # along an axis
-_ENDS = ((0, 0), (0, 1), (1, 0))  # bits at both ends that SwappedBits keeps
-_MOST_TURNS = 27  # of a loop, that get a rule each: there are 26 neighbours in three dimensions
-_CASES_DEPTH = 3
-_SHORT, _ANY_LENGTH = 12.0, 1e9  # bits of a rule's formula
 Fit = Callable[[Rows, np.ndarray], "PartnerModel | None"]
 
 

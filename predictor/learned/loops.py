@@ -26,6 +26,7 @@ from predictor.learned.rows import keys_of
 from predictor.learned.skeleton import Pairs, Symbol, pairs_of
 
 FROM_FIRST, FROM_LAST = "i", "j"  # ways to count turns, as features name them
+_TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
 def aligned(parsed: Parse) -> Parse:
@@ -235,9 +236,6 @@ def _renumber(loop: Node, parsed: Parse, place: np.ndarray, number: np.ndarray, 
         turns[parsed.passes[parent].outer[: len(times)][changed]] = times[changed]
         parsed.loops[parent] = runs._replace(turns=turns)
     parsed.passes[loop] = Passes(trace, index, outer)
-
-
-_TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
 def parse_by_period(parsed: Parse, position: np.ndarray, symbols: Sequence[Symbol]) -> Parse:

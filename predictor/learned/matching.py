@@ -9,6 +9,8 @@ from predictor.learned.errors import CannotContinue
 
 AS_SENT = -1  # size of a receive whose message has a size that is only fitted
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
+_OPENS = (Kind.SEND, Kind.RECV)
+_MESSAGE = ("peer", "tag", "size_bytes")
 
 
 def check_matched(events: np.ndarray, rank: np.ndarray) -> None:
@@ -141,9 +143,6 @@ def _events(recording: Recording, rank: int) -> np.ndarray:
     return made
 
 
-_OPENS = (Kind.SEND, Kind.RECV)
-
-
 def without_finds(events: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the events of a rank, receives that a look has found as waited for with what it has not found.
 
@@ -203,9 +202,6 @@ def _check(events: np.ndarray, counts: np.ndarray) -> None:
             regular &= counts[number : number + length].tolist() == still
     if not regular:
         raise CannotContinue("the program looks for messages, and its course depends on what it finds")
-
-
-_MESSAGE = ("peer", "tag", "size_bytes")
 
 
 def by_source(events: np.ndarray) -> np.ndarray:

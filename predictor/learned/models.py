@@ -17,6 +17,13 @@ from predictor.learned.scatter import Scatter
 
 EXACT = 1e-9  # relative
 Term: TypeAlias = tuple[str, ...]  # the product of these features
+_DENOMINATORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)
+_REAL = 50.0  # bits of a coefficient that is no small fraction
+_FEATURES = {"P": 3.0, "1/P": 4.0, "lg P": 4.0, "lg p0": 4.0, "lg p1": 4.0, "lg p2": 4.0}
+_SHARES = {"e": 3.0, "E": 7.0, "F": 5.0, "C": 7.0, "W": 6.0, "V": 8.0, "s": 6.0, "u": 4.0, "v": 7.0, "g": 5.0, "N": 4.0}
+_KNOWN = 4.0  # bits of a known number as a factor
+_ANOTHER = 6.0  # bits of a product of shares of different numbers, and of different kinds
+_DERIVED = 6.0  # bits of a number that is not known, but near a known one
 
 
 @dataclass(frozen=True)
@@ -238,15 +245,6 @@ def _of_formulas(model: Numeric, space: Space, rows: Rows, notes: Notes) -> np.n
             if notes.lean and (float(theirs.sum()) - float(values.sum())) * notes.lean > 0:
                 values = theirs
     return values
-
-
-_DENOMINATORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)
-_REAL = 50.0  # bits of a coefficient that is no small fraction
-_FEATURES = {"P": 3.0, "1/P": 4.0, "lg P": 4.0, "lg p0": 4.0, "lg p1": 4.0, "lg p2": 4.0}
-_SHARES = {"e": 3.0, "E": 7.0, "F": 5.0, "C": 7.0, "W": 6.0, "V": 8.0, "s": 6.0, "u": 4.0, "v": 7.0, "g": 5.0, "N": 4.0}
-_KNOWN = 4.0  # bits of a known number as a factor
-_ANOTHER = 6.0  # bits of a product of shares of different numbers, and of different kinds
-_DERIVED = 6.0  # bits of a number that is not known, but near a known one
 
 
 def coefficient_bits(value: float, numbers: Sequence[int] = ()) -> float:

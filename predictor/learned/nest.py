@@ -16,6 +16,9 @@ Path = tuple[int, ...]
 _BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved
 _CLEARER = 1e3  # times as much as a step by analogy a step counts that was seen
 _SECTIONS_STAY = 1e9  # cost of a step to an earlier section
+_ALIKE = 0.9  # share of the passes of an inner loop that have the symbols of the pass before
+_MOST_PASSES = 50
+_MOST_PARTS = 2  # intervals that are left out at once
 
 
 def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text, *, by_call: bool = False) -> np.ndarray:
@@ -115,9 +118,6 @@ def _improved(line: list[int], steps: np.ndarray) -> list[int]:
 
 
 Interval = tuple[int, int]  # first and last position
-_ALIKE = 0.9  # share of the passes of an inner loop that have the symbols of the pass before
-_MOST_PASSES = 50
-_MOST_PARTS = 2  # intervals that are left out at once
 
 
 @dataclass(eq=False)

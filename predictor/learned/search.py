@@ -39,6 +39,11 @@ _MOST_KEPT = 8
 _FEW_VALUES = 3  # different ones
 _ROUNDING = 1e-13  # part of the largest value
 _LEAST_WEIGHED = 1e-4  # part of the largest value down to which values count by their relative errors
+_PRECISE = 1e-10
+_WHOLE_COEFFICIENTS = 18.0  # bits: a line with such coefficients needs no more than two values
+_MOST_SUMS = 200  # candidates
+_LEAST_UNLIKE = 3  # different rows that a sum needs
+_SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
 
 class Search:
@@ -265,13 +270,6 @@ def candidates(space: Space, rows: Rows, values: np.ndarray) -> Iterator[list[Fo
         matrix = np.column_stack(columns)
         yield multiples(terms, matrix, values)
         yield sums_of_two(terms, matrix, values)
-
-
-_PRECISE = 1e-10
-_WHOLE_COEFFICIENTS = 18.0  # bits: a line with such coefficients needs no more than two values
-_MOST_SUMS = 200  # candidates
-_LEAST_UNLIKE = 3  # different rows that a sum needs
-_SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
 
 class Chosen(Sequence[Term]):

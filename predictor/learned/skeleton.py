@@ -19,6 +19,8 @@ _MOST_TAGS = 12  # of a call, by which it is told apart
 LAST = -1  # place of a WAIT's operation among the open ones: the youngest
 
 _LONG_READING_S = 1e-3
+_PATH = re.compile(r"0x[0-9a-f]+(?: > 0x[0-9a-f]+)*")  # as Symbol writes it, the outermost call first
+_ENDS = (Kind.SEND, Kind.RECV)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,6 @@ def _removed(open_requests: list[int], number: int) -> int:
 
 
 Text = Mapping[tuple[int, ...], tuple[Call, ...]]  # by path, the outermost call first: its calls
-_PATH = re.compile(r"0x[0-9a-f]+(?: > 0x[0-9a-f]+)*")  # as Symbol writes it, the outermost call first
 
 
 def with_places(texts: Sequence[str], problem: Problem) -> tuple[str, ...]:
@@ -202,9 +203,6 @@ def with_calls_merged(recordings: Sequence[Recording], problem: Problem) -> tupl
     merged = {path: first.setdefault(call, path) for path, call in zip(paths, calls, strict=True)}
     made = [replace(recording, paths=tuple(merged[path] for path in recording.paths)) for recording in recordings]
     return made, {path[::-1]: call for call, path in first.items()}
-
-
-_ENDS = (Kind.SEND, Kind.RECV)
 
 
 class Pairs(NamedTuple):

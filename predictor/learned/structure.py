@@ -16,6 +16,9 @@ from predictor.learned.partners import PartnerModel
 from predictor.learned.skeleton import Symbol
 
 Kind = tuple[int, ...]  # axes along which the members of a communicator differ
+ANY_KIND = 0  # of open operations: sends and receives
+NOTHING = -1  # in the place of a symbol: that before the first event
+FIRST_SYMBOL = 3  # of open operations: those that began with symbol 0
 
 
 class Communicators:
@@ -86,11 +89,6 @@ class Communicators:
             cuts = np.flatnonzero(np.diff(group[order])) + 1
             members += [tuple(part.tolist()) for part in np.split(order, cuts)]
         return tuple(members), index
-
-
-ANY_KIND = 0  # of open operations: sends and receives
-NOTHING = -1  # in the place of a symbol: that before the first event
-FIRST_SYMBOL = 3  # of open operations: those that began with symbol 0
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from predictor.npt.smaller import Sized, program_equations, size_of, smaller
 from predictor.sends.send_model import SendModel, Side
 
 Works = Mapping[tuple[int, int], Work]  # by N and number of nodes
+_SIZES = 2  # smaller sizes that are recorded
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,6 @@ def partner_shares(sent_bytes: np.ndarray, rank: int, groups: Sequence[str]) -> 
     if total <= 0:
         return {groups[rank]: 1.0}
     return {group: weight / total for group, weight in shares.items()}
-
-
-_SIZES = 2  # smaller sizes that are recorded
 
 
 def recorded_sizes(problem: Problem) -> tuple[Sized, ...]:

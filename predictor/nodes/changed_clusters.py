@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 Change = Callable[["_Element"], None]  # of an element <cluster> or <host>, in place
+_PROPERTY = "wattage_per_state"
+_SPEED = re.compile(r"([0-9.eE+-]+)(.*)")  # such as 3.6Gf: a number and a unit
 
 
 def with_clusters(platform: Platform, changes: Mapping[str, Change], *, name: str) -> Platform:
@@ -68,9 +70,6 @@ def with_clusters(platform: Platform, changes: Mapping[str, Change], *, name: st
         for cluster in platform.clusters
     )
     return replace(changed, clusters=clusters, network=platform.network)
-
-
-_PROPERTY = "wattage_per_state"
 
 
 def parse_watts(text: str, clusters: int) -> tuple[Power, ...]:
@@ -117,9 +116,6 @@ def _set(element: _Element, *, power: Power) -> None:
     found = [one for one in element.findall("prop") if one.get("id") == _PROPERTY]
     for prop in found or [etree.SubElement(element, "prop", id=_PROPERTY)]:
         prop.set("value", ",".join([numbers] * states))
-
-
-_SPEED = re.compile(r"([0-9.eE+-]+)(.*)")  # such as 3.6Gf: a number and a unit
 
 
 @dataclass(frozen=True)

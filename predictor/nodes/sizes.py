@@ -21,6 +21,7 @@ from predictor.options import problems_from_request
 
 SIZE = "{size}"  # in the arguments of a program: its N
 HALVINGS = 5  # of N, down to which a program is measured
+PAPER_SCENARIOS = ("ichikawa", "ichikawa-two-switches")  # the NP-T paper's cluster, with one switch and with two
 
 
 def sized_program(request: SearchOptions) -> Callable[[int], Problem]:
@@ -78,9 +79,6 @@ def usual_construction(app: str, asked: Problem, size: int) -> tuple[int, ...]:
             "--construction", problem, "Name two sizes or more, choose a larger problem, or another --predictor"
         )
     return sizes
-
-
-PAPER_SCENARIOS = ("ichikawa", "ichikawa-two-switches")  # the NP-T paper's cluster, with one switch and with two
 
 
 def default_limits(app: str, platform: Platform, scenario: str | None, *, by_cores: bool = False) -> Limits:

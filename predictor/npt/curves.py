@@ -27,6 +27,8 @@ import numpy as np
 from predictor.npt.fit import Fit
 from predictor.npt.terms import REFERENCE, Term, columns, ranks_part, size_part
 
+APART = 2.0  # least ratio of two knots of t
+
 
 class Point(NamedTuple):
     """Subject of an N-T model, ``T_i(N)|P,M_i``."""
@@ -132,9 +134,6 @@ class Curves:
                     if (fitted := points.fits.get(Point(i, P, M))) is not None:
                         times_s[row, column] = fitted.coefficients @ by_size
         return times_s
-
-
-APART = 2.0  # least ratio of two knots of t
 
 
 def message_points(sizes: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -29,6 +29,8 @@ from predictor.npt.measurements import Measurements
 DEVIATIONS = 3.5  # robust standard deviations (1.4826 times the median absolute deviation) beyond which a run is one
 LEAST_EXCESS = 0.05  # no run within 5 % of the model is an outlier, however close the others are
 MOST_SHARE = 0.2  # of the runs of a model may be left out
+WIDTHS = (0.5, 1.0)  # standard deviations of the Gaussian, as shares of the measured range, to choose from
+LEAST = 1e-3
 
 
 def outliers(fit_where: Callable[[np.ndarray], Fit], times_s: np.ndarray) -> np.ndarray:
@@ -106,10 +108,6 @@ def check_k(k: float) -> None:
     if not 0 < k < 1:
         problem = "not a share of the expected performance"
         raise UserError(f"glitches below k = {k}", problem, "Give a number between 0 and 1")
-
-
-WIDTHS = (0.5, 1.0)  # standard deviations of the Gaussian, as shares of the measured range, to choose from
-LEAST = 1e-3
 
 
 def nearness(values: np.ndarray, to: float, least: float, most: float, *, width: float) -> np.ndarray:

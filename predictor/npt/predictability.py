@@ -29,6 +29,8 @@ from predictor.npt.outliers import is_far_slower
 
 # Fits models to measurements, near the size N.
 FitNear = Callable[[Measurements, float], NptModels]
+ROUNDING = 1e-9  # times that differ less are equal
+FINE, CAUTION, REFUSED, UNKNOWN = "fine", "caution", "refused", "unknown"
 
 
 def cross_validated_error(measurements: Measurements, fit_near: FitNear) -> float:
@@ -56,9 +58,6 @@ def _errors(measurements: Measurements, fit_near: FitNear, size: float) -> Itera
             continue
         if time_s > 0:
             yield float(abs(np.log(time_s / measurements.time_s[row])))
-
-
-ROUNDING = 1e-9  # times that differ less are equal
 
 
 def probability_best(
@@ -120,9 +119,6 @@ def _resampled_s(models: NptModels, measurements: Measurements, row: int) -> flo
         return models.predict(measurements.configuration(row), float(measurements.size[row]))[0]
     except OutOfRange:
         return float("nan")
-
-
-FINE, CAUTION, REFUSED, UNKNOWN = "fine", "caution", "refused", "unknown"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ T(P) = computation by equations (2) to (6) of HCF, corrected (predictor/hcf.py),
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.spec.target import Target
@@ -44,6 +44,31 @@ def second_probe(platform: Platform) -> Placement:
     return tuple(host.name for cluster in platform.clusters for host in cluster.hosts[:each])
 
 
+def _with_communication(
+    computation: Prediction, comm_s: float, evidence: Iterable[Evidence], remark: str, flags: tuple[str, ...]
+) -> Prediction:
+    compute_s, pieces = computation.parts["compute_s"], tuple(evidence)
+    return Prediction(
+        time_s=compute_s + comm_s,
+        parts={"compute_s": compute_s, "comm_s": comm_s},
+        flags=flags,
+        remarks=(remark,),
+        evidence=tuple(piece.id for piece in pieces),
+        cost=sum((piece.cost for piece in pieces), Cost()),
+        loads=computation.loads,
+    )
+
+
+@dataclass(frozen=True)
+class _HcfComputation(AsksOnce):
+    name: str
+
+    @property
+    def computation(self) -> Hcf:
+        """The corrected HCF, which gives the computation time."""
+        return Hcf(self.name, node_compute_time, constant_communication_time)
+
+
 @dataclass(frozen=True)
 class HcfGrowthModel:
     """The runs of both probes."""
@@ -67,28 +92,15 @@ class HcfGrowthModel:
         exponent = 0.0
         if first.Tcm_s > 0:
             exponent = growth_exponent(first_s=first.Tcm_s, second_s=second.Tcm_s, nodes=(first.NCT, second.NCT))
-        compute_s, comm_s = computation.parts["compute_s"], first.Tcm_s * (target.nodes / first.NCT) ** exponent
-        return Prediction(
-            time_s=compute_s + comm_s,
-            parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=(f"{target.nodes} nodes are {target.nodes / second.NCT:.3g} times those of the larger probe",),
-            remarks=(f"communication grows with the nodes to the power of {exponent:.3g}",),
-            evidence=tuple(piece.id for piece in evidence),
-            cost=sum((piece.cost for piece in evidence), Cost()),
-            loads=computation.loads,
-        )
+        comm_s = first.Tcm_s * (target.nodes / first.NCT) ** exponent
+        remark = f"communication grows with the nodes to the power of {exponent:.3g}"
+        larger = f"{target.nodes} nodes are {target.nodes / second.NCT:.3g} times those of the larger probe"
+        return _with_communication(computation, comm_s, evidence, remark, (larger,))
 
 
 @dataclass(frozen=True)
-class HcfGrowth(AsksOnce):
+class HcfGrowth(_HcfComputation):
     """The predictor: HCF's probe, and one on twice as many nodes."""
-
-    name: str
-
-    @property
-    def computation(self) -> Hcf:
-        """The corrected HCF, which gives the computation time."""
-        return Hcf(self.name, node_compute_time, constant_communication_time)
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for both probes of all targets in range."""
@@ -138,32 +150,17 @@ class HcfNnlsModel:
         requests = self.predictor.runs(target)
         evidence = {request: self.answers[request] for request in (probe_request(target), *requests)}
         computation = self.predictor.computation.fit([evidence[probe_request(target)]]).predict(target)
-        compute_s = computation.parts["compute_s"]
         runs = [evidence[request] for request in requests]
         ranks = [run.record.ranks for run in runs]
         law = fit_combination(ranks, [read_probe(run).Tcm_s for run in runs])
         comm_s = sum(law.parts(target.nranks).values())
-        return Prediction(
-            time_s=compute_s + comm_s,
-            parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=extrapolation_flags(target, ranks),
-            remarks=(f"communication {law} s",),
-            evidence=tuple(piece.id for piece in evidence.values()),
-            cost=sum((piece.cost for piece in evidence.values()), Cost()),
-            loads=computation.loads,
-        )
+        flags = extrapolation_flags(target, ranks)
+        return _with_communication(computation, comm_s, evidence.values(), f"communication {law} s", flags)
 
 
 @dataclass(frozen=True)
-class HcfNnls(AsksOnce):
+class HcfNnls(_HcfComputation):
     """The predictor: HCF's probe, and smaller runs in which all clusters take part."""
-
-    name: str
-
-    @property
-    def computation(self) -> Hcf:
-        """The corrected HCF, which gives the computation time."""
-        return Hcf(self.name, node_compute_time, constant_communication_time)
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the probes and runs of all targets in range."""

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 KIND = "prediction"  # of apps.store.KINDS
 _SOURCES = ("platforms", "apps/recording", "apps/results", "predictor")
+_INSIDE_NODES = "messages inside nodes"
+_MOST_DATES = 1 << 27  # ranks times the most instructions of one: their dates would take 1 GB, and are then left out
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,6 @@ def _identity(asked: Asked) -> dict[str, Any]:
         "run": run_identity(asked.settings.spec(asked.target)),
         "sources": sources_hash(*_SOURCES),
     }
-
-
-_INSIDE_NODES = "messages inside nodes"
-_MOST_DATES = 1 << 27  # ranks times the most instructions of one: their dates would take 1 GB, and are then left out
 
 
 @dataclass(frozen=True)

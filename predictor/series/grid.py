@@ -11,6 +11,10 @@ from platforms.errors import UserError
 MOST_POINTS = 10_000  # of a grid
 _RANGE = re.compile(r"(\d{1,15}):(\d{1,15})(?::(x?)(\d{1,15}))?")
 _EXAMPLE = "Write for example n=2,4,16 or n=1:8, n=0:100:20, n=2:64:x2"
+MOST_COUNTS = 1000
+MOST_RANKS = 1_000_000
+_COUNTS = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
+_REMEDY = "Write for example 4,8,12, or 4:1024 for the powers of two between, or 4:64:4 for steps of 4"
 
 
 def varied(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
@@ -86,12 +90,6 @@ def _range(where: str, text: str) -> list[str]:
     if first > last:
         raise UserError(where, f"{text} holds no number", "Give the smaller one first")
     return [str(number) for number in numbers]
-
-
-MOST_COUNTS = 1000
-MOST_RANKS = 1_000_000
-_COUNTS = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
-_REMEDY = "Write for example 4,8,12, or 4:1024 for the powers of two between, or 4:64:4 for steps of 4"
 
 
 def counts(option: str, text: str) -> tuple[int, ...]:

@@ -31,6 +31,8 @@ _PR_SET_PDEATHSIG = 1  # of prctl(2)
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 Failure: TypeAlias = UserError | SimulationError  # of a task; it does not stop the others
+ROOT = Path(__file__).parents[2]
+_ENDINGS = frozenset({".py", ".c", ".h", ".csv", ".toml", ".json"})
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,6 @@ def _end_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-ROOT = Path(__file__).parents[2]
-_ENDINGS = frozenset({".py", ".c", ".h", ".csv", ".toml", ".json"})
 
 
 @cache

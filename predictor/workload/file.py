@@ -27,6 +27,41 @@ SACCT = ("JobID", "Submit", "Start", "Elapsed", "Timelimit", "NNodes")
 _HEADER = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*(\d+)")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 _NO_LIMIT = ("UNLIMITED", "Partition_Limit", "")
+_WHERE = ("scenario", "network", "platform", "clusters", "speeds")
+_KEYS = {
+    "": (*_WHERE, "policy", "placement", "events", "jobs", "log", "programs", "cores_per_node"),
+    "jobs": ("job", "ranks", "ranks_per_host", "arrival_s", "walltime_s", "run_s", "nodes", *PROBLEM_KEYS),
+    "programs": ("match", "ranks_per_host", *PROBLEM_KEYS),
+}
+MOST_JOBS = 1_000  # that are programs: they are simulated together
+_JOB = re.compile(r"[A-Za-z0-9][\w.+-]{0,39}", re.ASCII)
+EXAMPLE = """\
+scenario = "grid4x2"      # or platform = "site.xml"
+network = "gigabit"       # and clusters, speeds, as options of gridval run
+policy = "backfill"       # or "fcfs" (default)
+placement = "packed"      # (default) or "spread" over the clusters
+events = ["t=0.5 link wan_c1_c2 bandwidth=0.1", "t=2 host c2-0 fails"]
+[[jobs]]
+job = "solver"            # its name; default: the program's
+app = "cg"                # or file = "halo.c", as in a campaign
+class = "S"
+ranks = 4                 # default 1
+ranks_per_host = 1        # default 1
+arrival_s = 0.0           # default 0
+walltime_s = 10.0         # requested; only backfilling reads it
+[[jobs]]                  # without a program: it only holds nodes
+job = "other"
+nodes = 2
+run_s = 0.5
+# Or, in place of jobs, those of a log; jobs whose executable number or
+# name is 17 run a program:
+# log = "trace.swf"
+# cores_per_node = 16     # default 1
+# [[programs]]
+# match = "17"
+# app = "lu"
+# class = "A"
+"""
 
 
 @dataclass(frozen=True)
@@ -158,43 +193,6 @@ def _elapsed_s(text: str, where: str) -> float:
         raise UserError(where, f"{text!r} is not a duration", "Write it as [DAYS-]HOURS:MINUTES:SECONDS")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-_WHERE = ("scenario", "network", "platform", "clusters", "speeds")
-_KEYS = {
-    "": (*_WHERE, "policy", "placement", "events", "jobs", "log", "programs", "cores_per_node"),
-    "jobs": ("job", "ranks", "ranks_per_host", "arrival_s", "walltime_s", "run_s", "nodes", *PROBLEM_KEYS),
-    "programs": ("match", "ranks_per_host", *PROBLEM_KEYS),
-}
-MOST_JOBS = 1_000  # that are programs: they are simulated together
-_JOB = re.compile(r"[A-Za-z0-9][\w.+-]{0,39}", re.ASCII)
-EXAMPLE = """\
-scenario = "grid4x2"      # or platform = "site.xml"
-network = "gigabit"       # and clusters, speeds, as options of gridval run
-policy = "backfill"       # or "fcfs" (default)
-placement = "packed"      # (default) or "spread" over the clusters
-events = ["t=0.5 link wan_c1_c2 bandwidth=0.1", "t=2 host c2-0 fails"]
-[[jobs]]
-job = "solver"            # its name; default: the program's
-app = "cg"                # or file = "halo.c", as in a campaign
-class = "S"
-ranks = 4                 # default 1
-ranks_per_host = 1        # default 1
-arrival_s = 0.0           # default 0
-walltime_s = 10.0         # requested; only backfilling reads it
-[[jobs]]                  # without a program: it only holds nodes
-job = "other"
-nodes = 2
-run_s = 0.5
-# Or, in place of jobs, those of a log; jobs whose executable number or
-# name is 17 run a program:
-# log = "trace.swf"
-# cores_per_node = 16     # default 1
-# [[programs]]
-# match = "17"
-# app = "lu"
-# class = "A"
-"""
 
 
 def read_workload(

@@ -24,6 +24,10 @@ from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between
 
+_SAME_S = 1e-9  # dates at most this far apart are one: SimGrid's own precision
+ORDERS = ("fcfs", "backfill")
+PLACEMENTS = ("packed", "spread")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -118,9 +122,6 @@ def fixed_dates(workload: Workload, placed: Sequence[Placed]) -> dict[str, Ran]:
         for one in placed
         if jobs[one.job].problem is None
     }
-
-
-_SAME_S = 1e-9  # dates at most this far apart are one: SimGrid's own precision
 
 
 @dataclass(frozen=True)
@@ -232,10 +233,6 @@ def _start(
         state.placed.append(state.running[job.name])
         state.waiting.remove(job)
     return bool(starting)
-
-
-ORDERS = ("fcfs", "backfill")
-PLACEMENTS = ("packed", "spread")
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError, known_names, printable
 from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb, commands
+from validation.entrance.words import HELP, NAME
 
 if TYPE_CHECKING:  # the help of the entrance needs no command
     from platforms.command.command import Command
 
-NAME = "gridval"
 _APPLICATION = "APP.toml"  # in the names of commands that begin with a file
-_HELP = ("-h", "--help", "--help-all")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Chosen:
         """Run the command and return its exit status."""
         words = self.words[: self.words.index("--")] if "--" in self.words else self.words
         # Help is shown beside an option without its value too: ``predict --background --help``.
-        helped = [word for word in words if word in _HELP][:1]
+        helped = [word for word in words if word in HELP][:1]
         return self.command.main(helped or self.words, prog=self.prog, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
@@ -61,7 +60,7 @@ def choose(words: Sequence[str]) -> Chosen | str:
     """
     name, verbs, rest = NAME, VERBS, list(words)
     while True:
-        if not rest or rest[0] in _HELP:
+        if not rest or rest[0] in HELP:
             return _help(name, verbs)
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
@@ -93,7 +92,7 @@ def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
         given.add(FILE)
     options = given - {FILE}
     place = verb.others.get(frozenset(given)) or verb.others.get(frozenset(options))
-    if place is None and options and not any(word in _HELP for word in words):
+    if place is None and options and not any(word in HELP for word in words):
         known = (" ".join(word for word in verb.choosers if word in others) for others in verb.others)
         said = f"{name} {' '.join(word for word in verb.choosers if word in options)}"
         raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {choosers}' for choosers in known)}")

@@ -12,8 +12,9 @@ from platforms.command.help_text import make_help
 from platforms.command.parser import CommandParser
 from platforms.command.request import Request, argument
 from platforms.errors import UserError
-from validation.entrance.choosing import NAME, Chosen, choose
+from validation.entrance.choosing import Chosen, choose
 from validation.entrance.verbs import VERBS, Verb
+from validation.entrance.words import NAME
 
 SHELLS = ("bash", "zsh", "fish")
 _LOADING = """To load it at every start of the shell:

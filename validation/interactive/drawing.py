@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from platforms.plotting.charts import finish, new_figure
-from platforms.plotting.styles import style_of
+from platforms.plotting.lines import Panel, Series, lines_figure
+from platforms.plotting.styles import dots, line, style_of
 from validation.interactive.results import Picture
 
 _MOST_LINES = 8
@@ -23,15 +23,14 @@ def drawn(table: pd.DataFrame, x: str | None, y: str, *, title: str) -> Picture:
     """
     texts = [str(name) for name in table.columns if table[name].map(lambda value: isinstance(value, str)).all()]
     by = next((name for name in texts if 1 < table[name].nunique() <= _MOST_LINES), None) if x is not None else None
-    figure = new_figure(6.4, 4.8)
-    axes = figure.add_subplot()
-    groups = table.groupby(by, sort=False) if by is not None else [("", table)]
-    for number, (name, rows) in enumerate(groups):
-        color, marker, line = style_of(number)
-        across = range(len(rows)) if x is None else rows[x]
-        axes.plot(across, rows[y], label=str(name), color=color, marker=marker, linestyle="none" if x is None else line)
-    if x is None and texts and len(table) <= _MOST_NAMES:
-        axes.set_xticks(range(len(table)), list(table[texts[0]]), rotation=45, ha="right")
-    legend = None if by is None else {"title": by}
-    finish(axes, title, legend=legend, xlabel="" if x is None else x, ylabel=y)
-    return Picture(figure)
+    drawn = []
+    for number, (name, rows) in enumerate(table.groupby(by, sort=False) if by is not None else [("", table)]):
+        color, marker, dash = style_of(number)
+        look = dots(color, marker) if x is None else dots(color, marker) | line(color, dash)
+        drawn.append(Series(range(len(rows)) if x is None else rows[x], rows[y], look, str(name)))
+    names = table[texts[0]] if x is None and texts and len(table) <= _MOST_NAMES else ()
+    chart = Panel(
+        title=title, x=x or "", y=y, drawn=drawn, x_ticks={float(place): str(name) for place, name in enumerate(names)},
+        slant=45 if len(names) else 0, legend=None if by is None else {"title": by},
+    )  # fmt: skip
+    return Picture(lines_figure([chart], 1, 6.4, 4.8))

@@ -1,4 +1,4 @@
 """Results of earlier commands, used again while all that they rest on is the same.
 
-Public faces: ``keeper.keeping``, ``state.files_state``.
+Public faces: ``keeper.keeping``, ``help.shown``, ``state.files_state``.
 """

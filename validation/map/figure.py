@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from platforms.plotting.charts import Axes, Figure, finish, new_figure
-from platforms.plotting.styles import label_decades, style_of
+from platforms.plotting.charts import Axes, Figure, new_figure
+from platforms.plotting.lines import Panel, Series, draw
+from platforms.plotting.styles import dots, label_decades, line, style_of
 from validation.map.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
@@ -25,28 +26,30 @@ def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None 
     """
     rows = results[(results["app"] == app) & results["error_pct"].notna()]
     means = mean_curve(rows)
+    drawn = []
+    for number, name in enumerate(dict.fromkeys(rows["predictor"])):
+        color, marker, dash = style_of(number)
+        cases, curves = rows[rows["predictor"] == name], means[means["predictor"] == name]
+        points = dots(color, marker, 4) | {"alpha": 0.45, "markeredgewidth": 0}
+        drawn.append(Series(*_drawn(cases["compute_share"], cases["error_pct"]), points))
+        joined = dots(color, marker, 6, edge=True) | line(color, dash, 1.8)
+        for place, (_, curve) in enumerate(curves.groupby("base_network", sort=False)):
+            shown = _drawn(curve["compute_share"], curve["abs_error_pct"])
+            drawn.append(Series(*shown, joined, None if place else name))
+        if curves.empty:
+            drawn.append(Series([], [], dots(color, marker), name))
+    of = "" if means.empty else "\n(lines: mean over\nthe scenarios)"
+    chart = Panel(
+        title=f"{_program(rows, app)}: error against the share of computation", drawn=drawn,
+        x="computation of the busiest rank, share of the simulated run",
+        y=f"|error|, % ({_LEAST_PCT:g} % and less at the bottom)",
+        legend={"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "title": f"predictor{of}", "title_fontsize": 9},
+    )  # fmt: skip
     figure = new_figure(9, 5.2)
     axes = figure.add_subplot()
-    for number, name in enumerate(dict.fromkeys(rows["predictor"])):
-        color, marker, style = style_of(number)
-        cases, curves = rows[rows["predictor"] == name], means[means["predictor"] == name]
-        axes.plot(
-            *_drawn(cases["compute_share"], cases["error_pct"]), linestyle="", marker=marker, markersize=4,
-            color=color, alpha=0.45, markeredgewidth=0,
-        )  # fmt: skip
-        for place, (_, curve) in enumerate(curves.groupby("base_network", sort=False)):
-            axes.plot(
-                *_drawn(curve["compute_share"], curve["abs_error_pct"]), color=color, marker=marker, linestyle=style,
-                linewidth=1.8, markersize=6, markeredgecolor="black", markeredgewidth=0.6,
-                label=None if place else name,
-            )  # fmt: skip
-        if curves.empty:
-            axes.plot([], [], color=color, marker=marker, linestyle="", label=name)
+    draw(axes, chart)
     _axes(axes, rows["compute_share"])
     _limits(axes, published_pct)
-    axes.set_title(f"{_program(rows, app)}: error against the share of computation", fontsize=11)
-    of = "" if means.empty else "\n(lines: mean over\nthe scenarios)"
-    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5), title=f"predictor{of}", title_fontsize=9)
     return figure
 
 
@@ -68,12 +71,10 @@ def _axes(axes: Axes, shares: pd.Series[float]) -> None:
     ticks = [tick for tick in _TICKS if 0.8 * low <= tick <= 1 - 0.8 * (1 - high)]
     axes.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel("computation of the busiest rank, share of the simulated run")
     axes.set_yscale("log")
     low_pct, high_pct = axes.get_ylim()
     axes.set_ylim(max(low_pct, 0.8 * _LEAST_PCT), max(high_pct, 2 * max(LIMITS_PCT)))
     label_decades(axes.yaxis)
-    finish(axes, ylabel=f"|error|, % ({_LEAST_PCT:g} % and less at the bottom)")
 
 
 def _limits(axes: Axes, published_pct: float | None) -> None:

@@ -32,6 +32,9 @@ from apps.recording.events import Op
 from apps.traffic.collectives import ALGORITHMS, Call, all_to_all_algorithm
 from predictor.blocks.calibration.fit import Clustered, Layout, Wires, linear_fit, mean_percentage_error
 
+_SHARES = (0.0, *np.geomspace(1e-3, 4, 25).tolist())  # grid of values for each r, before refinement
+_GOOD_PCT = 0.1  # mean error below which the r are not searched
+
 
 @dataclass(frozen=True)
 class Load:
@@ -154,10 +157,6 @@ def _load(source: np.ndarray, destination: np.ndarray, cluster: np.ndarray) -> L
         int(crossing.max()),
         int(np.bincount(pairs).max()) if len(pairs) else 0,
     )
-
-
-_SHARES = (0.0, *np.geomspace(1e-3, 4, 25).tolist())  # grid of values for each r, before refinement
-_GOOD_PCT = 0.1  # mean error below which the r are not searched
 
 
 def shape_of(block: str, block_bytes: float, processes: int) -> str:

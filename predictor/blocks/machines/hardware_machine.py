@@ -36,7 +36,8 @@ from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol
+from predictor.dpgraph.network import NetworkModel
+from predictor.network.value import Protocol
 
 Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
 _PLAIN = {  # SimGrid's options for a network of links alone
@@ -46,6 +47,7 @@ _PLAIN = {  # SimGrid's options for a network of links alone
     "network/crosstraffic": "no",
     "network/weight-S": "0",
 }
+ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # added to every MPI message
 
 
 class HardwareMachine:
@@ -260,9 +262,6 @@ def _back(ends: Ends) -> Ends:
     """Return the ends of the route back."""
     here, i, there, j = ends
     return there, j, here, i
-
-
-ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # added to every MPI message
 
 
 class SimGridMachine(HardwareMachine):

@@ -28,6 +28,8 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.machines.machine import Group, Machine, covered
 
+_JOULES_PER_WH = 3600.0
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -149,9 +151,6 @@ def _watts(machine: Machine, groups: Sequence[Group], host: np.ndarray, active: 
     distinct, which = np.unique(host * most + active, return_inverse=True)
     watts = np.array([machine.power_w(groups[key // most], key % most) for key in distinct.tolist()])
     return np.asarray(watts[which.reshape(-1)])
-
-
-_JOULES_PER_WH = 3600.0
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from predictor.blocks.published.parameters import ComputeParameters, Line, Param
 COLUMNS = ("block", "size_bytes", "processes", "time_s")
 BLOCKS = ("compute", "idle", *COMMUNICATION)
 _REMEDY = "Give a CSV file of measured blocks (docs/predictors/blocks.md)"
+KIND = "table-1"  # of the file
+_ALIKE = 0.05  # threads have cores of their own as long as they take at most so much longer, relative
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,6 @@ def _number(where: str, column: str, text: str, *, least: float) -> float:
     if not least <= value < float("inf"):
         raise UserError(where, f"{column} is {text!r}", f"Give a number of at least {least:g}")
     return value
-
-
-KIND = "table-1"  # of the file
-_ALIKE = 0.05  # threads have cores of their own as long as they take at most so much longer, relative
 
 
 @dataclass(frozen=True)

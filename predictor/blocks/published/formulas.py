@@ -23,6 +23,12 @@ from predictor.blocks.names import COLLECTIVES, POWER_LAWS, OutOfModel
 from predictor.blocks.published.parameters import Parameters, published_parameters
 
 Regressor = Callable[[ArrayLike, ArrayLike, float], np.ndarray]
+# The factor of K as text, for the axes of figures.
+VARIABLES = {
+    "scatter": "ceil(d / D_tu) D_tu log2(P) / P",
+    "gather": "ceil(d / D_tu) D_tu log2(P) / P",
+    "alltoall": "ceil(d / D_tu) D_tu P",
+}
 
 
 def computation_time(
@@ -94,14 +100,6 @@ def disk_write(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
 # Every communication block is linear in its T and K: t = T + K x(d, P).
 REGRESSORS: Mapping[str, Regressor] = {
     row.__name__: row for row in (p2p, bcast, scatter, gather, alltoall, barrier, disk_read, disk_write)
-}
-
-
-# The factor of K as text, for the axes of figures.
-VARIABLES = {
-    "scatter": "ceil(d / D_tu) D_tu log2(P) / P",
-    "gather": "ceil(d / D_tu) D_tu log2(P) / P",
-    "alltoall": "ceil(d / D_tu) D_tu P",
 }
 
 

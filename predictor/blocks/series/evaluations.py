@@ -34,6 +34,20 @@ _SOURCES = (
 _OPTIONS = ("policy", "failure_rate", "evaluator", "power", "power_law", "shapes", "p_counts", "parts")
 
 Answer = TypeVar("Answer")
+TIME = Quantity("time_s", "time, s")
+ENERGY = Quantity("energy_j", "energy of the nodes in use, J")
+QUANTITIES = (
+    TIME,
+    Quantity("speed_up", "speed-up"),
+    Quantity("efficiency", "efficiency", logarithmic=False, whole=0.0),
+    ENERGY,
+    Quantity("success", "probability of success", logarithmic=False),
+)
+FIXED = ("application", "system", "model", "power")  # columns before those of the varied names
+FOUND = (
+    *("processes", "nodes", "time_s", "speed_up", "efficiency", "energy_j", "success", "on_front"),
+    *("evaluator", "evaluated", "refused"),
+)
 
 
 def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list[Result | UserError]:
@@ -153,20 +167,6 @@ def _digest(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()[:32]
 
 
-TIME = Quantity("time_s", "time, s")
-ENERGY = Quantity("energy_j", "energy of the nodes in use, J")
-QUANTITIES = (
-    TIME,
-    Quantity("speed_up", "speed-up"),
-    Quantity("efficiency", "efficiency", logarithmic=False, whole=0.0),
-    ENERGY,
-    Quantity("success", "probability of success", logarithmic=False),
-)
-FIXED = ("application", "system", "model", "power")  # columns before those of the varied names
-FOUND = (
-    *("processes", "nodes", "time_s", "speed_up", "efficiency", "energy_j", "success", "on_front"),
-    *("evaluator", "evaluated", "refused"),
-)
 PARTS = (*(f"{kind}_s" for kind in KINDS), "idle_s")  # columns with --parts, which add up to time_s
 
 

@@ -31,6 +31,8 @@ from predictor.structural.collectives import exchanges
 
 _MODULE = "longest_path"
 Params = Mapping[str, Any]  # parameters of a problem
+SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
+_KEPT = 100_000  # paths of allocations
 
 
 @dataclass(frozen=True)
@@ -220,10 +222,6 @@ def _swept(step: Sweep, node: np.ndarray, per_operation: float) -> Path:
         )
         moved += waits
     return computed + moved
-
-
-SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
-_KEPT = 100_000  # paths of allocations
 
 
 def kernel_problem(app: str, n: int, ranks: int = 1) -> Problem:

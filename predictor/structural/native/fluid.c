@@ -3,7 +3,6 @@
 #include "fluid.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define STEPS 100
 
@@ -13,11 +12,6 @@ typedef struct {
   Beginning beginning;
   void *data;
 } Exchanged;
-
-static void *zeros(int64_t count, size_t size)
-{
-  return calloc((size_t)count + 1, size); /* never an empty allocation */
-}
 
 int fluid_open(Fluid *fluid, const Paths *paths, int64_t messages)
 {

@@ -1,6 +1,5 @@
 /* The segments of a program: evaluates iterations until they are alike and extrapolates the rest. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "exchange.h"
 #include "ranks.h"
@@ -10,11 +9,6 @@
 
 enum { LEAST_ITERATIONS = 2, MOST_ITERATIONS = 12 }; /* evaluated iterations before the last one */
 enum { BARRIER, BEFORE, ITERATION, LAST, AFTER };    /* the segments */
-
-static void *array(int64_t count, size_t size)
-{
-  return calloc((size_t)count + 1, size); /* never of size 0 */
-}
 
 static void close_ranks(Ranks *ranks)
 {
@@ -31,12 +25,12 @@ static int open_ranks(Ranks *ranks, const Schedule *schedule, const Paths *paths
 {
   int64_t links = paths ? paths->links : 0;
   *ranks = (Ranks){.schedule = schedule, .protocol = protocol};
-  double *by_rank = array(6 * schedule->ranks, sizeof *by_rank), *by_link = array(2 * shares->links, sizeof *by_link);
+  double *by_rank = zeros(6 * schedule->ranks, sizeof *by_rank), *by_link = zeros(2 * shares->links, sizeof *by_link);
   ranks->now = by_rank;
   ranks->free = by_link;
-  ranks->others = array(shares->links, sizeof *ranks->others);
-  ranks->waits = array(schedule->ranks, sizeof *ranks->waits);
-  ranks->until = array(2 * links, sizeof *ranks->until);
+  ranks->others = zeros(shares->links, sizeof *ranks->others);
+  ranks->waits = zeros(schedule->ranks, sizeof *ranks->waits);
+  ranks->until = zeros(2 * links, sizeof *ranks->until);
   if (!by_rank || !by_link || !ranks->others || !ranks->waits || !ranks->until) {
     close_ranks(ranks);
     return NO_MEMORY;

@@ -1,6 +1,4 @@
 /* The effects of link sharing on the messages of placements. */
-#include <stdlib.h>
-
 #include "planes.h"
 #include "tight.h"
 #include "work.h"

@@ -6,8 +6,8 @@
 #define PREDICTOR_STRUCTURAL_STRUCTURAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { COMPUTE, EXCHANGE, SWEEP };     /* predictor/structural/schedule.py */
 enum { BUFFERED, EAGER, SYNCHRONOUS }; /* predictor/structural/sharing_survey.py */
@@ -114,6 +114,12 @@ static inline Shares shares_of(const Shares *all, int64_t placement)
   one.plane_s += placement * all->sweeps * 2 * all->ranks;
   one.plane_load_s += placement * all->sweeps * 2 * all->ranks;
   return one;
+}
+
+/* Returns memory of zeros, never of size 0; NULL if memory runs out. */
+static inline void *zeros(int64_t count, size_t size)
+{
+  return calloc((size_t)count + 1, size);
 }
 
 static inline double larger(double a, double b)

@@ -1,13 +1,5 @@
 #include "work.h"
 
-#include <stdlib.h>
-
-/* Returns memory of zeros, never of size 0. */
-static void *zeros(int64_t count, size_t size)
-{
-  return calloc((size_t)count + 1, size);
-}
-
 int work_open(Work *work, const Schedule *schedule, const Paths *paths)
 {
   int64_t most = 0;

@@ -270,8 +270,9 @@ def files_end_early(monkeypatch):
     return limited
 
 
-@pytest.mark.parametrize("option", OUTPUTS)
-@pytest.mark.parametrize("old", [None, b"the old one"])
+@pytest.mark.parametrize(
+    ("option", "old"), [*((option, b"the old one") for option in OUTPUTS), (next(iter(OUTPUTS)), None)]
+)
 def test_a_file_that_fails_half_way_leaves_the_old_one(files_end_early, tmp_path, capsys, option, old):
     path = tmp_path / OUTPUTS[option]
     given = path.parent if option == "--plot" else path

@@ -9,7 +9,7 @@ import pytest
 
 from apps.store import Store
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.series import evaluations
 from predictor.series import pool
 from predictor.series.grid import combinations, varied
@@ -99,13 +99,12 @@ def test_speed_ups_are_over_the_name_that_is_asked_for(divided, capsys):
 
 def test_evaluators_are_varied_and_agree_where_nothing_meets(divided, tmp_path, capsys):
     words = f"{divided} --vary evaluator=graph,cohorts,lazy"
-    assert main(f"{words} --json".split()) == 2
+    assert main(f"{words} --json --out {tmp_path / 'out'}".split()) == 2
     out, err = capsys.readouterr()
     graph, cohorts, lazy = json.loads(out)["series"]
     assert [row["evaluator"] for row in (graph, cohorts, lazy)] == ["graph", "cohorts", "lazy"]
     assert graph["time_s"] == cohorts["time_s"] == pytest.approx(0.25)
     assert lazy["time_s"] is None and err.startswith("error: evaluator = lazy: ")
-    assert main(f"{words} --out {tmp_path / 'out'}".split()) == 2
     table = (tmp_path / "out" / "series.csv").read_text().splitlines()
     assert table[0].split(",").count("evaluator") == 1
 

@@ -5,12 +5,13 @@ import math
 import pytest
 
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.programs import Call, Compute, If, Label, NamedSteps, Repeat, RepeatUntil, Set, While, WriteDisk
 from predictor.blocks.setting import Setting
-from predictor.blocks.stream.expand import MOST_OPEN_TURNS, expand
+from predictor.blocks.stream import expand as expand_module
+from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import Loop
 from predictor.checkpoints.placed import one_checkpoint, rhythm_of, without_checkpoints
 from tests.predictor.blocks.test_block_language import described, operations
@@ -123,12 +124,13 @@ HEAD = "[variables]\nn = 3\n[steps.s]\nparameters = ['a']\ndo = [{ set = 'w = a'
         ("[{ set = 'q = 1' }, { while = 'q', as = 'q', do = [] }]", "step 2: 'q' cannot be a loop's variable"),
         ("[{ set = 'q = 1' }, { barrier = true, split = 'q' }]", "step 2: a split by q, which steps set"),
         ("[{ set = 'q = 1' }, { while = 'q > 0', do = [{ compute = 1 }] }]", "step 2: 'q > 0' has not ended the loop"),
-        ("[{ set = 'q = 1' }, { repeat_until = 'q < 0', do = [] }]", f"after {MOST_OPEN_TURNS} turns. Set what it"),
+        ("[{ set = 'q = 1' }, { repeat_until = 'q < 0', do = [] }]", "after 1000 turns. Set what it"),
         ("[{ set = 'q = 1' }, { while = 'q', at_most = 'q / 2', do = [] }]", "step 2: at_most is 0.5"),
         ("[{ repeat_until = 'n' }]", "step 1: repeat_until without 'do'"),
     ],
 )  # fmt: skip
-def test_mistakes_are_one_clear_line(tmp_path, program, words):
+def test_mistakes_are_one_clear_line(tmp_path, program, words, monkeypatch):
+    monkeypatch.setattr(expand_module, "MOST_OPEN_TURNS", 1000)  # for a quick test
     with pytest.raises(UserError) as caught:
         expand(described(tmp_path, HEAD + program))
     assert words in str(caught.value).replace("the name 'a' is given twice", "step 1: the name 'a' is given twice")

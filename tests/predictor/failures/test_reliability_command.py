@@ -83,7 +83,9 @@ def test_where_every_time_exceeds_a_float_there_is_no_best_number_of_nodes(capsy
 @pytest.mark.parametrize("segments", ["whole", "daly"])
 def test_no_answer_is_without_a_number_at_the_ends_of_what_is_taken(rate, times, segments, capsys, tmp_path):
     command = f"--rate {rate} --checkpoint {times} --restart {times} --work {times} --nodes 1,1000000000 --segments"
-    more = f"{segments} --intervals young,daly-first-order,daly,exact --plot {tmp_path / 'nodes.png'}"
+    more = f"{segments} --intervals young,daly-first-order,daly,exact"
+    if segments == "whole":  # the figure has the same times
+        more += f" --plot {tmp_path / 'nodes.png'}"
     assert main([*command.split(), *more.split()]) == 0
     assert "nan" not in capsys.readouterr().out
 

@@ -170,6 +170,7 @@ def row():
             "scenario": "grid4x2", "app": "cg", "class": "S", "ranks": 8, "efficiency": 0.041, "predictor": predictor,
             "predicted_s": predicted_s, "simulated_s": simulated_s, "error_pct": error,
             "abs_error_pct": None if error is None else abs(error), "evidence_share": 0.25, "flags": "",
+            "evidence_node_s": 1.25, "evidence_wall_s": 0.5,
         }  # fmt: skip
         return {**fields, **more}
 

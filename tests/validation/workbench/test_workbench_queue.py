@@ -122,6 +122,20 @@ def test_a_queue_of_another_format_is_refused(tmp_path):
         Tables(tmp_path / "queue.sqlite")
 
 
+def test_a_queue_without_columns_of_costs_gets_them_from_the_details(tmp_path, queue, cases, row):
+    queue.add("one", "Ann", cases(1))
+    (run,) = queue.take(1).runs.values()
+    queue.finish(run, [row("hcf", evidence_node_s=7.5), row("npt", evidence_node_s=None)])
+    path = tmp_path / "old.sqlite"
+    with sqlite3.connect(path) as copy:
+        queue.tables._connection().backup(copy)
+        for column in ("evidence_node_s", "evidence_wall_s"):
+            copy.execute(f"ALTER TABLE results DROP COLUMN {column}")
+    copy.close()
+    shown = ResultsView.of({"sort": "evidence_node_s"}).rows(Tables(path))
+    assert [(one["evidence_node_s"], one["evidence_wall_s"]) for one in shown] == [(7.5, 0.5), (None, 0.5)]
+
+
 def test_results_are_filtered_sorted_and_cut_into_pages(queue, cases, row):
     suite = queue.add("many", "Ann", cases(250))
     for run in queue.take(250).runs.values():

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.plotting import charts
 from platforms.plotting.charts import Figure
-from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
-from validation.nodes.plots.delta import delta_figure
-from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
+from validation.nodes.plots.choices import choice_figure, delta_figure, fewer_sizes_figure, fits_figure, static_figure
 from validation.nodes.plots.models import models_figure
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) 
     - delta.png: errors of the estimated times of all apps
 
     Args:
-        rows: Choices with the columns of ``validation.nodes.row.AllocationRow``.
+        rows: Choices with the columns of ``validation.nodes.output.AllocationRow``.
         measurements: The runs that the models were fitted to, noise included, with columns app, noise, seed, size,
             configuration, time_s, work_flops; or an empty table.
         folder: Where to write the files.

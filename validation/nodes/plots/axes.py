@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from platforms.plotting.charts import Axes, finish
-from platforms.plotting.styles import label_decades
+from platforms.plotting.styles import BLUE, GREEN, ORANGE, PINK, RED, SKY, dots, label_decades, line
 from validation.nodes.plots.rows import LS, NNLS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-# Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+_STYLES = ((BLUE, "o", "-"), (RED, "s", "--"), (GREEN, "^", ":"), (PINK, "D", "-."), (ORANGE, "v", (0, (5, 1))),
+           (SKY, "P", (0, (3, 1, 1, 1))))  # fmt: skip
 WITHIN = 0.2  # largest |delta| that the paper calls acceptable (section 6.2)
 _LINEAR_TO = 0.1  # epsilon up to which an axis with huge errors is linear
 _LINEAR_RATIO = 50  # largest ratio of the largest to the smallest N for a linear axis
@@ -26,30 +24,15 @@ _HUGE = 1.0  # epsilon above which the axis is logarithmic
 
 def style(number: int) -> dict[str, Any]:
     """Return the style of curve ``number``; hollow markers keep equal values visible."""
-    return {
-        "color": _COLORS[number % len(_COLORS)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "linestyle": _LINES[number % len(_LINES)],
-        "linewidth": 1.2,
-        "markerfacecolor": "none",
-        "markersize": 10 - 1.5 * (number % 4),
-        "clip_on": False,
-        "zorder": 3,
-    }
+    color, marker, dash = _STYLES[number % len(_STYLES)]
+    look = dots(color, marker, 10 - 1.5 * (number % 4), hollow=True) | line(color, dash, 1.2)
+    return {**look, "clip_on": False, "zorder": 3}
 
 
 def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return a style for each model; NP-T/NNLS and NP-T/LS have the same styles in all figures."""
     others = (name for name in names if name not in (NNLS, LS))
     return {NNLS: style(0), LS: style(1)} | {name: style(number) for number, name in enumerate(others, start=2)}
-
-
-def band(
-    axes: Axes, x: npt.NDArray[np.float64], least: npt.NDArray[np.float64], most: npt.NDArray[np.float64], color: str
-) -> None:
-    """Shade the range from the least to the most over the seeds."""
-    if np.nanmax(most - least, initial=0.0) > 0:
-        axes.fill_between(x, least, most, color=color, alpha=0.18, linewidth=0)
 
 
 def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.plotting.charts import Axes, Figure, legend_below, new_figure
-from platforms.plotting.lines import prefixed
+from platforms.plotting.charts import Figure, legend_below, new_figure
+from platforms.plotting.lines import Panel, Series, draw, prefixed
+from platforms.plotting.styles import dots
 from predictor.npt.outliers import K
 from validation.nodes.plots import rows as of
 from validation.nodes.plots.axes import logarithmic, signed_time_axis, size_axis, style
@@ -47,20 +48,25 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     known = case.left_out is not None
     columns = len(METHODS) + known
     figure = new_figure(1 + 4.4 * columns, 5, _title(str(rows["app"].iloc[0]), case, beyond))
-    panels = [figure.add_subplot(1, columns, 1)] if known else []
+    places = [figure.add_subplot(1, columns, 1)] if known else []
     if known:
-        _performance(panels[0], case)
-    times: list[Axes] = []  # panels that share the axis of times
+        draw(places[0], Panel(title="measured performance", drawn=_performance(case), y_ends=(0, None)))
+        prefixed(places[0].yaxis, "flop/s")
+    first, drawn_s = None, []
     for method in METHODS:
-        times.append(figure.add_subplot(1, columns, len(panels) + 1, sharey=times[0] if times else None))
-        panels.append(times[-1])
-        _times(times[-1], case, method, grid)
-    first = times[0]
-    _worst_choice(first, case)
-    signed_time_axis(
-        first, case.runs.time_s, np.concatenate([np.asarray(line.get_ydata(), float) for line in first.lines])
-    )
-    for axes in panels:
+        drawn = _times(case, method, grid)
+        if first is None:
+            at = case.times_s("LS", np.array([float(case.size)]), case.chosen.total)
+            look = dots("black", "*", 13) | {"markerfacecolor": "gold", "zorder": 5}
+            drawn.append(Series([case.size], at, look, "time of its worst choice by LS"))
+            drawn_s = [np.asarray(series.y, float) for series in drawn]
+        axes = figure.add_subplot(1, columns, len(places) + 1, sharey=first)
+        draw(axes, Panel(title=f"time: measured (markers), models by {method} (lines)", drawn=drawn, across=(0,)))
+        first = axes if first is None else first
+        places.append(axes)
+    assert first is not None  # there are methods
+    signed_time_axis(first, case.runs.time_s, np.concatenate([[0.0], *drawn_s]))
+    for axes in places:
         size_axis(axes, grid)
         axes.set_xlim(*_margins(grid))
         if beyond:
@@ -79,51 +85,39 @@ def _title(app: str, case: WorstChoice, beyond: bool) -> str:
     )
 
 
-def _performance(axes: Axes, case: WorstChoice) -> None:
+def _performance(case: WorstChoice) -> list[Series]:
     rate = case.runs.work_flops / case.runs.time_s
+    drawn = []
     for number, ranks in enumerate(case.ranks):
         rows = _by_size(case, ranks)
         if len(rows):
-            axes.plot(case.runs.size[rows], rate[rows], label=_label(case, ranks), **style(number))
-    _crosses(axes, case, rate)
-    axes.set_ylim(bottom=0)
-    prefixed(axes.yaxis, "flop/s")
-    axes.set_title("measured performance", fontsize=10)
+            drawn.append(Series(case.runs.size[rows], rate[rows], style(number), _label(case, ranks)))
+    return drawn + _crosses(case, rate)
 
 
-def _times(axes: Axes, case: WorstChoice, method: str, grid: npt.NDArray[np.float64]) -> None:
+def _times(case: WorstChoice, method: str, grid: npt.NDArray[np.float64]) -> list[Series]:
+    drawn = []
     for number, ranks in enumerate(case.ranks):
-        rows, look = _by_size(case, ranks), style(number)
-        plain = {name: look[name] for name in ("color", "linestyle", "linewidth")}
+        rows, look, label = _by_size(case, ranks), style(number), _label(case, ranks)
+        curve = {name: look[name] for name in ("color", "linestyle", "linewidth")}
         if len(rows):
-            axes.plot(
-                case.runs.size[rows], case.runs.time_s[rows], label=_label(case, ranks), **look | {"linestyle": ""}
-            )
-        else:
-            plain["label"] = f"{_label(case, ranks)}, not measured"
-        axes.plot(grid, case.times_s(method, grid, ranks), **plain)
-    _crosses(axes, case, case.runs.time_s)
-    axes.axhline(0, color="0.5", linewidth=0.8, zorder=1)
-    axes.set_title(f"time: measured (markers), models by {method} (lines)", fontsize=10)
+            marks = look | {"linestyle": "none"}
+            drawn.append(Series(case.runs.size[rows], case.runs.time_s[rows], marks, label))
+        missing = None if len(rows) else f"{label}, not measured"
+        drawn.append(Series(grid, case.times_s(method, grid, ranks), curve, missing))
+    return drawn + _crosses(case, case.runs.time_s)
 
 
 def _label(case: WorstChoice, ranks: int) -> str:
     return f"P = {ranks}" + (", a single PE: N-T model" if ranks == case.series.processes else "")
 
 
-def _worst_choice(axes: Axes, case: WorstChoice) -> None:
-    axes.plot(
-        [case.size], case.times_s("LS", np.array([float(case.size)]), case.chosen.total), color="black", marker="*",
-        linestyle="", markersize=13, markerfacecolor="gold", zorder=5, label="time of its worst choice by LS",
-    )  # fmt: skip
-
-
-def _crosses(axes: Axes, case: WorstChoice, values: npt.NDArray[np.float64]) -> None:
-    if case.left_out is not None and case.left_out.any():
-        axes.plot(
-            case.runs.size[case.left_out], values[case.left_out], color="black", marker="x", linestyle="",
-            markersize=9, zorder=4, label=f"glitch, which k = {K:g} would leave out",
-        )  # fmt: skip
+def _crosses(case: WorstChoice, values: npt.NDArray[np.float64]) -> list[Series]:
+    out = case.left_out
+    if out is None or not out.any():
+        return []
+    look, label = dots("black", "x", 9) | {"zorder": 4}, f"glitch, which k = {K:g} would leave out"
+    return [Series(case.runs.size[out], values[out], look, label)]
 
 
 def _by_size(case: WorstChoice, ranks: int) -> npt.NDArray[np.intp]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from platforms.plotting.charts import Figure, finish, new_figure, write_figures
+from platforms.plotting.charts import Figure, write_figures
+from platforms.plotting.lines import Panel, Series, lines_figure
 from validation.nodes.plots.axes import style
 
 if TYPE_CHECKING:
@@ -44,16 +45,14 @@ def write_pitfalls(lines: Sequence[Line], folder: Path) -> list[Path]:
 def pitfall_figure(lines: Sequence[Line]) -> Figure:
     """Plot the lines of one figure."""
     look = LOOKS[lines[0].figure]
-    figure = new_figure(7, 4.4)
-    axes = figure.add_subplot()
-    for number, line in enumerate(lines):
-        axes.plot(line.x, [value / look.unit for value in line.y], label=line.label, **style(number))
-    if max(lines[0].x) > 50 * min(lines[0].x):
-        axes.set_xscale("log", base=2)
-    if look.logarithmic:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-    title = f"Figure {lines[0].figure}, simulated: {look.title}"
-    finish(axes, title, legend={"handlelength": 3.5}, xlabel=look.x, ylabel=look.y)
-    return figure
+    drawn = [
+        Series(line.x, [value / look.unit for value in line.y], style(number), line.label)
+        for number, line in enumerate(lines)
+    ]
+    wide = max(lines[0].x) > 50 * min(lines[0].x)
+    chart = Panel(
+        title=f"Figure {lines[0].figure}, simulated: {look.title}", x=look.x, y=look.y, drawn=drawn,
+        log="x" * wide + "y" * look.logarithmic, y_ends=(None, None) if look.logarithmic else (0, None),
+        legend={"handlelength": 3.5},
+    )  # fmt: skip
+    return lines_figure([chart], 1, 7, 4.4)

@@ -32,6 +32,7 @@ from validation.workbench.project.suite_files import is_code
 from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
 from validation.workbench.queue.results import PAGE, one_result
+from validation.workbench.queue.tables import COSTS
 from validation.workbench.web.answers import desk_of, page, suites_of
 
 MOST_JUDGED = 10_000  # results among which the best are looked for
@@ -39,9 +40,12 @@ TITLES = {
     "platform": "platform", "network": "network", "app": "kernel", "class": "class", "ranks": "ranks",
     "mapping": "mapping", "efficiency": "efficiency", "predictor": "predictor", "predicted_s": "predicted, s",
     "simulated_s": "simulated, s", "error_pct": "error, %", "abs_error_pct": "|error|, %",
-    "evidence_share": "cost, % of the run", "flags": "cautions", "state": "state",
+    "evidence_share": "cost, % of the run", "evidence_node_s": "cost, node-seconds",
+    "evidence_wall_s": "evidence made in, s", "flags": "cautions", "state": "state",
 }  # fmt: skip
-_NUMBERS = {"ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"}
+_NUMBERS = {
+    *("ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share", *COSTS)
+}
 # The keys of a suite that the row of a result tells; with others the result cannot be repeated alone.
 _TOLD = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "ranks", "efficiencies", "predictors"}
 

@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from platforms.errors import UserError, known_names
-from validation.workbench.queue.tables import Tables
+from validation.workbench.queue.tables import COSTS, Tables
 
 PAGE = 100  # rows
 COLUMNS = (
     *("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor", "predicted_s"),
-    *("simulated_s", "error_pct", "abs_error_pct", "evidence_share", "flags"),
+    *("simulated_s", "error_pct", "abs_error_pct", "evidence_share", *COSTS, "flags"),
 )
 FIGURES = ("energy_predicted_j", "energy_simulated_j", "truth")  # fields of the results that figures show too
 STATE = "state"

@@ -27,11 +27,12 @@ from validation.workbench.queue.suites import (
     QueuedCase,
     Suite,
 )
-from validation.workbench.queue.tables import Tables
+from validation.workbench.queue.tables import COSTS, Tables
 
 _OF_RUN = "platform, network, app, class, ranks, mapping"
 _OF_RESULT = (
     *("efficiency", "predictor", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"),
+    *COSTS,
     "flags",
 )
 MOST_REASON = 2000  # characters

@@ -34,6 +34,7 @@ _VIEWS = (
     "CREATE TABLE IF NOT EXISTS views (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, owner TEXT NOT NULL,"
     " created_s REAL NOT NULL, place TEXT NOT NULL, query TEXT NOT NULL)"
 )
+COSTS = ("evidence_node_s", "evidence_wall_s")  # of results; those of earlier versions have them in their details
 _SCHEMA = """
 CREATE TABLE suites (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, created_s REAL NOT NULL, place REAL NOT NULL
@@ -77,6 +78,13 @@ class Tables:
                 raise UserError(str(path), f"a queue of format {version}, not {VERSION}", remedy)
             for statement in (_USED, *_POINTS, _VIEWS, *_LOGS):
                 connection.execute(statement)
+            known = {row["name"] for row in connection.execute("PRAGMA table_info(results)")}
+            for column in (column for column in COSTS if column not in known):
+                connection.execute(f"ALTER TABLE results ADD COLUMN {column} REAL")
+                value = (
+                    f"SELECT json_extract(fields, '$.{column}') FROM details WHERE result = id AND json_valid(fields)"
+                )
+                connection.execute(f"UPDATE results SET {column} = ({value})")
 
     def next_number(self, kind: str) -> int:
         """Return the number of the next row of a table, which no row has had before."""
