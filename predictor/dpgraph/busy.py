@@ -44,7 +44,7 @@ class BusyTime:
 
     spans_s: np.ndarray  # spans x 2: dates of begin and end in the evaluation; disjoint and in order
     start_s: float  # start of the timed section
-    ends_s: np.ndarray  # end of each iteration of the host's first rank
+    ends_s: np.ndarray  # end of each iteration of the host's first rank, or of the one whose iteration repeats
 
     @classmethod
     def of(cls, run: Execution, ranks: Sequence[int]) -> BusyTime:
@@ -53,8 +53,8 @@ class BusyTime:
         for rank in ranks:
             marks, dates_s = run.marks[rank], run.marks_s[rank]
             spans.append(np.stack((dates_s[marks == _BEGIN], dates_s[marks == _END]), axis=1))
-        first = run.marks[ranks[0]]
-        ends_s = run.marks_s[ranks[0]][first == Mark.ITERATION]
+        shown = run.leader if run.left_out else ranks[0]
+        ends_s = run.marks_s[shown][run.marks[shown] == Mark.ITERATION]
         return cls(_union(np.concatenate(spans)), float(run.start_s[list(ranks)].min()), ends_s)
 
     def total_s(self) -> float:

@@ -84,7 +84,7 @@ def execute(
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
     polls = program.polls._replace(other=np.zeros(1, np.int64))
     choices = program.choices._replace(took=np.full(len(program.choices.role), -1, np.int32))
-    copies = np.full(1, loop.copies) if may_end and loop is not None else None
+    copies = np.array([loop.copies, 0]) if may_end and loop is not None else None
     end_s = fluid.evaluate(
         instructions,
         messages,
@@ -101,18 +101,19 @@ def execute(
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits forever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    left_out = 0
+    left_out, leader = 0, 0
     if copies is not None and loop is not None and copies[0] < loop.copies:
-        left_out = loop.copies - int(copies[0])
+        left_out, leader = loop.copies - int(copies[0]), int(copies[1])
         marks = program.with_copies(int(copies[0])).marks
         marks_s = marks_s[:, : marks.shape[1]]
     arrived_s = done_s if arrivals else None
-    return Execution(marks, marks_s, end_s, arrived_s, int(polls.other[0]), left_out, choices.took)
+    return Execution(marks, marks_s, end_s, arrived_s, int(polls.other[0]), left_out, leader, choices.took)
 
 
-def _latest(ends_s: np.ndarray) -> Period:
-    """Return the iteration before the last one as the period: it is known to repeat."""
-    return Period(1, float((ends_s[:, -2] - ends_s[:, -3]).mean()), 0.0, 2)
+def _latest(run: Execution) -> Period:
+    """Return the iteration that is known to repeat as the period: other ranks may be under the last one's influence."""
+    ends_s = run.iteration_s[run.leader]
+    return Period(1, float(ends_s[-2] - ends_s[-3]), 0.0, 2)
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
@@ -170,12 +171,15 @@ def estimate(
             ends_s = run.stop_s - run.start_s.min()
             return Estimate(sections.time_s(elapsed_s), ends_s, tried, float(ends_s.max()), busy_s, run.others)
         turns_s, missing = run.iteration_s.tolist(), iterations - tried
-        period = find_period(turns_s) if run.left_out == 0 else _latest(run.iteration_s)
+        period = find_period(turns_s) if run.left_out == 0 else _latest(run)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
         time_s = sections.time_s(elapsed_s + more_s)
         settled = missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL
         if settled and program.loop is None:
             settled = arrivals_drift_rel(program, run, period) <= SETTLED_BOUND
+        elif settled and not run.left_out:  # a rank that waits for nobody may flood the network, the longer it sends
+            ends_s = run.iteration_s + run.start_s[:, None]
+            settled = bool(ends_s[:, -1].min() >= ends_s[:, 0].max())
         if settled:
             periods = missing // period.iterations
             ends_s = run.stop_s + more_s - run.start_s.min()

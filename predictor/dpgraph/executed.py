@@ -18,7 +18,8 @@ class Execution:
     end_s: np.ndarray
     arrived_s: np.ndarray | None = None  # by message, if requested: date of arrival
     others: int = 0  # polls whose result differs from the recording
-    left_out: int = 0  # copies of the loop, which repeat those before
+    left_out: int = 0  # copies of the loop, which take as long as the last one of the rank `leader`
+    leader: int = 0
     took: np.ndarray | None = None  # as in predictor.dpgraph.instructions.Choices
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:

@@ -120,8 +120,8 @@ def evaluate(
         done_s: Filled with the arrival dates of the first messages, as many as it is long, s.  Messages of a loop keep
             their value.
         choices: The open messages of a program; it must have no loop.
-        copies: One i8: the loop ends as soon as its copies are known to repeat, and this is the number of those
-            executed.  None: all are.
+        copies: Two i8: the loop ends as soon as its copies are known to repeat, and these are the number of those
+            executed, and the rank whose last copy takes as long as all further ones.  None: all are executed.
         hub_paths: Number of paths over a link from which on flows over it may be bundled (predictor/bundles).
 
     Returns:
@@ -173,7 +173,7 @@ def evaluate(
         while LIBRARY.call("graph_run", graph, _RATES) == _MORE:
             pass
         if copies is not None:
-            copies[0] = LIBRARY.call("graph_copies", graph)
+            copies[:] = [LIBRARY.call(name, graph) for name in ("graph_copies", "graph_leader")]
     finally:
         LIBRARY.call("graph_close", graph)
     return end_s

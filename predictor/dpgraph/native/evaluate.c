@@ -112,6 +112,11 @@ int graph_copies(const Graph *graph)
   return graph->copies < INT_MAX ? (int)graph->copies : INT_MAX;
 }
 
+int graph_leader(const Graph *graph)
+{
+  return graph->leader;
+}
+
 int graph_run(Graph *graph, int64_t rates)
 {
   if (by_date(&graph->input))

@@ -67,7 +67,8 @@ typedef struct Graph Graph;
 /* Begins an evaluation; *made is NULL unless it returns DONE.  The input must stay valid until graph_close().
  *
  * The loops are executed `copies` times.  Messages numbered `fixed` and above belong to the loops: each copy has a set
- * of its own and waits for all of them.  If `may_end`, they end as soon as their copies are known to repeat.  A link that at least `hub_paths` paths cross is a hub (predictor/bundles). */
+ * of its own and waits for all of them.  If `may_end`, they end as soon as their copies are known to repeat.  A link
+ * that at least `hub_paths` paths cross is a hub (predictor/bundles). */
 int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t may_end, int64_t hub_paths, Graph **made);
 
 /* Advances the evaluation until about `rates` flow rates have been computed.  Returns MORE if events remain, else DONE,
@@ -76,6 +77,10 @@ int graph_run(Graph *graph, int64_t rates);
 
 /* Returns how many copies of the loops were executed, at most INT_MAX. */
 int graph_copies(const Graph *graph);
+
+/* Returns the rank that has begun the copies before all others, where the loops have ended early.  All further copies
+   would have taken as long as its last one. */
+int graph_leader(const Graph *graph);
 
 /* Frees an evaluation; `graph` may be NULL.  Returns DONE. */
 int graph_close(Graph *graph);

@@ -141,6 +141,22 @@ def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, a
     assert found.ends_s == pytest.approx(full.stop_s - full.start_s.min(), rel=1e-9)
 
 
+def test_iterations_repeat_as_those_of_the_first_rank_where_others_are_under_the_influence_of_the_end(monkeypatch):
+    monkeypatch.setitem(globals(), "RANKS", 6)
+    monkeypatch.setitem(globals(), "HOSTS", tuple(f"h{i}" for i in range(6)))
+    sections, model, speeds = drawn(116), network(0), np.linspace(1.0, 2.0, 6)
+    full = watch_computation(sections.looped(60), range(6))
+    full = execute(full, model, HOSTS, speeds)
+    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
+    latest_s = np.diff(run.iteration_s)[:, -2]
+    assert latest_s.min() < 0.99 * latest_s.max()  # ranks that are behind have less to share the links with
+    found = estimate(sections, 60, model, HOSTS, speeds, busy_hosts=HOSTS)
+    assert found.iterations < 60
+    assert found.time_s == pytest.approx((full.stop_s - full.start_s).max(), rel=1e-9)
+    for rank, host in enumerate(HOSTS):
+        assert found.busy_s[host] == pytest.approx(BusyTime.of(full, [rank]).total_s(), rel=1e-9)
+
+
 @pytest.mark.parametrize(("compute_s", "repeats"), [(1.0, True), (1.512, False)])
 def test_iterations_do_not_repeat_while_messages_wait_longer_and_longer(compute_s, repeats):
     # Rank 0 takes 1 s + 0.01 s + 100 / 200 s in each iteration, since rank 2 waits for it.  Its message of 8 bytes to
@@ -157,6 +173,17 @@ def test_iterations_do_not_repeat_while_messages_wait_longer_and_longer(compute_
     assert run.end_s[0] == pytest.approx(1.51 * (40 - run.left_out))
     if not repeats:
         assert run.end_s[1] == pytest.approx(1.05 + 40 * compute_s)
+
+
+def test_messages_that_flood_the_network_from_the_start_are_all_evaluated():
+    # Rank 0 sends buffered messages and never waits: all begin at once after 0.01 s, share the link of 250 bytes/s, and
+    # come together.  Only the first iteration of rank 1 then takes time: the longer, the more there are.
+    writer = Writer()
+    for _ in range(3):
+        writer.message(0, 1, 8)
+        writer.everybody(**MARK)
+    found = estimate(writer.sections(), 1000, network(10), HOSTS, np.ones(RANKS))
+    assert found.time_s == pytest.approx(0.01 + 8 * 1000 / 250)
 
 
 def test_computations_that_share_cores_belong_to_the_loop():
