@@ -20,8 +20,7 @@ from apps.programs.compilers import compiler
 from apps.programs.libraries import needed_names, referred_names
 from apps.recording.recorder.library import lacking_functions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import words_behind
+from platforms.command.request import JsonOption, words_behind
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.files.scratch import scratch_folder

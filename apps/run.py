@@ -30,8 +30,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.addons import provided
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import known_names
 from platforms.options import PlacementOptions, placement_from_request, platform_from_request
 from platforms.terminal.progress import doing

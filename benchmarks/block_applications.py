@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting

@@ -31,9 +31,10 @@ from platforms.read.read import materialise, read_routes
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.measured import measured_network
-from predictor.dpgraph.network import NetworkModel, Protocol
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
 from predictor.network.survey import next_plan
+from predictor.network.value import Protocol
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
 NETWORKS = ("gigabit", "metro", "continental", "infiniband")

@@ -12,14 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
 from pictures.runs import Case, case, open_runner  # noqa: E402 (found by the line above)
 from pictures.style import BLUE, GREEN, INK, RED, card, percent, plain_log, seconds, style, svg  # noqa: E402
+
+from platforms.plotting.charts import Axes, Figure  # noqa: E402
 
 PICTURE = ROOT / "docs" / "first-result.svg"
 APPS = ("cg", "mg", "lu")

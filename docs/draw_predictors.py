@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
@@ -21,6 +19,7 @@ from pictures.runs import open_runner  # noqa: E402
 from pictures.style import style, svg  # noqa: E402
 
 from apps.runs.runner import Runner  # noqa: E402 (found by the line above)
+from platforms.plotting.charts import Figure  # noqa: E402
 
 FOLDER = ROOT / "docs" / "predictors"
 # By page: the function that draws its picture, and the text for readers who do not see it.

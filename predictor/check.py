@@ -13,8 +13,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument
+from platforms.command.request import JsonOption, WideOption, argument
 from predictor.conformance.judge import FAILS, judge, plan, text_lines
 from predictor.plugins import FORM
 from predictor.registry import ALL, predictors

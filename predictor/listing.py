@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import JsonOption, WideOption
 from platforms.terminal.table import table_lines
 from predictor.families import VARIANTS
 from predictor.plugins import installed

@@ -26,8 +26,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, write_host_file

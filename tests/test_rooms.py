@@ -205,5 +205,10 @@ def test_folders_of_tests_have_the_names_of_rooms():
         for folder in sorted((ROOT / "tests" / package).iterdir())
         if folder.is_dir() and any("__pycache__" not in path.parts for path in folder.rglob("*.*"))
     ]
-    strange = [folder for folder in folders if not (ROOT / folder.relative_to(ROOT / "tests") / "__init__.py").exists()]
+    rooms = [ROOT / folder.relative_to(ROOT / "tests") for folder in folders]
+    strange = [
+        folder
+        for folder, room in zip(folders, rooms, strict=True)
+        if not (room / "__init__.py").exists() and not room.with_suffix(".py").exists()
+    ]
     assert {str(folder.relative_to(ROOT)) for folder in strange} == NOT_ROOMS

@@ -28,8 +28,7 @@ from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, OutOption, WideOption, argument, option
 from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
@@ -43,12 +42,10 @@ from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import problems_in_place
 from predictor.plugins import within
 from predictor.registry import predictors
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
-from validation.output.output import Output
+from validation.output import EXIT_STATUSES_AND_LIMIT, FailAboveOption, Output, limit_from_request
 from validation.report.option import ReportOption, reporter_from_request
-from validation.series.carry_out import carry_out
 from validation.series.case import Case
-from validation.series.series import Series
+from validation.series.series import Series, carry_out
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid

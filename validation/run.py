@@ -20,8 +20,7 @@ from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.command.command import Command, show
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, OutOption, WideOption, given, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, placement_from_request
 from platforms.terminal.progress import doing
@@ -30,12 +29,10 @@ from predictor.options import LearningOptions, PredictorOption, predictors_by_ta
 from predictor.registry import predictor
 from validation.comparison.truth import read_measured
 from validation.options import PlatformsOptions, asked_platforms
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
-from validation.output.output import Output
+from validation.output import EXIT_STATUSES_AND_LIMIT, FailAboveOption, Output, limit_from_request
 from validation.report.option import ReportOption, reporter_from_request
-from validation.series.carry_out import carry_out
 from validation.series.case import Case
-from validation.series.series import Series
+from validation.series.series import Series, carry_out
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem

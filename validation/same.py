@@ -12,10 +12,29 @@ from platforms.command.request import Request, argument
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_text
 from platforms.wording import number_of
-from validation.comparison.machine_times import without_machine_times
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_WALL = "wall_s"
+MACHINE_TIMES = frozenset({
+    # results.csv (validation/comparison/compare.py)
+    "simulation_wall_s", "evidence_wall_s", "prediction_wall_s",
+    # league.csv and decisions.csv (validation/league)
+    _WALL, "wall_rank",
+    # choices.csv and choices-summary.csv (validation/nodes)
+    "gather_s", "fit_s", "search_s",
+    # the store's export (apps/store/export.py)
+    "timed_wall_s", "peak_memory_bytes",
+})  # fmt: skip
+
+
+def without_machine_times(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without MACHINE_TIMES and without the rows of pareto.csv that compare errors to wall seconds."""
+    if {"cost", "value"} <= set(table.columns):
+        table = table[table["cost"] != _WALL]
+    return table[[name for name in table.columns if name not in MACHINE_TIMES]].reset_index(drop=True)
+
 
 _SHOWN = 3  # differences that are printed per file
 

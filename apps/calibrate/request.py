@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import Request, option
+from platforms.command.request import JsonOption, Request, WideOption, option
 
 COLLECTIVES = ("ompi", "mpich", "mvapich2", "impi", "default")  # values of smpi/coll-selector
 MOST_NODES = 1_000_000

@@ -27,8 +27,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from apps.results.inputs import FOLDER, LINK, MISSING, Inputs, state
+from apps.results.inputs import FOLDER, LINK, MISSING, TEXTS, Inputs, state
 from platforms.errors import printable
 from platforms.simgrid.child import SCRIPT_VARIABLES
 
@@ -37,6 +38,7 @@ _SYSTEM = ("/proc/", "/sys/", "/dev/", "/usr/lib/", "/usr/lib64/", "/lib/", "/li
 _RANDOM = ("/dev/random", "/dev/urandom", "/dev/hwrng")
 _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are loaded
 MOST_FILES = 100_000
+_FIELDS = {"X": "unseen", "H": "asks", "Q": "polls", "C": "clocks", "R": "reads", "V": "varies"}  # of Inputs, by letter
 _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # each run has its own
 
 
@@ -67,33 +69,25 @@ def noted_inputs(
     files: dict[str, str] = dict(built)
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
     written = set(made)
-    unseen: dict[str, None] = {}
-    asks: dict[str, None] = {}
-    varies: dict[str, None] = {}
-    polls: dict[str, None] = {}
-    clocks: dict[str, None] = {}
-    reads: dict[str, None] = {}
+    texts: dict[str, dict[str, None]] = {name: {} for name in TEXTS}
+    unseen = texts["unseen"]
     threads = False
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
         if kind == "E":
             if text not in _OURS | SCRIPT_VARIABLES and not text.startswith("RECORDER_"):
                 environment[text] = os.environ.get(text)
-        elif kind == "X":
-            unseen[text] = None
-        elif kind == "H":
-            asks[text] = None
-        elif kind in "QCR":
-            {"Q": polls, "C": clocks, "R": reads}[kind][text] = None
+        elif kind in _FIELDS:
+            texts[_FIELDS[kind]][text] = None
         elif kind == "T":
             threads = True
-        elif kind == "V" or text in _RANDOM:
-            varies[text] = None
+        elif text in _RANDOM:
+            texts["varies"][text] = None
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
                 written.add(name)
                 if files.get(name) == MISSING:  # one rank may wait until another one creates it
-                    clocks[f"checks for {name}"] = None
+                    texts["clocks"][f"checks for {name}"] = None
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
             elif len(files) > MOST_FILES:
@@ -109,17 +103,8 @@ def noted_inputs(
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
                 if " " in content and not content.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {content}"] = None
-    return Inputs(
-        files,
-        environment,
-        unseen=tuple(map(printable, unseen)),
-        asks=tuple(map(printable, asks)),
-        varies=tuple(map(printable, varies)),
-        polls=tuple(map(printable, polls)),
-        clocks=tuple(map(printable, clocks)),
-        reads=tuple(map(printable, reads)),
-        threads=threads,
-    )
+    lists: dict[str, Any] = {name: tuple(map(printable, found)) for name, found in texts.items()}
+    return Inputs(files, environment, threads=threads, **lists)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from apps.child.keeper.program import keeper_program
 from apps.errors import SimulationError, Stopped
 from apps.results.inputs import Inputs
-from platforms.files.interrupts import interrupts_held
+from platforms.files.scratch import interrupts_held
 
 OUTPUT_LIMIT_BYTES = 256 << 20  # large, because a kernel prints the record of a large run as one line
 LOG_LIMIT_BYTES = 256 << 10

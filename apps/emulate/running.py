@@ -20,7 +20,7 @@ from apps.errors import SimulationError
 from apps.programs.kernel import named_kernel
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, unusable
-from platforms.files.locks import try_lock
+from platforms.files.scratch import try_lock
 from platforms.grids.grid import Grid
 from platforms.simgrid.compiling import compile_once
 

@@ -25,8 +25,7 @@ from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeho
 from platforms.errors import UserError, nearest
 from platforms.files.caching import cache_folder, unusable
 from platforms.files.commands import find_command
-from platforms.files.locks import try_lock
-from platforms.files.scratch import scratch_folder
+from platforms.files.scratch import scratch_folder, try_lock
 from platforms.simgrid.child import clean_environment
 from platforms.simgrid.compiling import compiler_stamps, find_compiler
 from platforms.terminal.progress import doing

@@ -15,6 +15,7 @@ from typing import Any
 MISSING = "missing"
 LINK = "-> "  # before a name of which is kept where it leads
 FOLDER = "folder"  # an existing one; if its names were listed, their hash follows
+TEXTS = ("unseen", "asks", "varies", "polls", "clocks", "reads")  # fields of Inputs, each a list of texts
 
 
 @dataclass(frozen=True)
@@ -72,38 +73,20 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     """Return the inputs of several runs that make one result; None if one of them was not observed."""
     files: dict[str, str] = {}
     environment: dict[str, str | None] = {}
-    unseen: dict[str, None] = {}
-    asks: dict[str, None] = {}
-    varies: dict[str, None] = {}
-    polls: dict[str, None] = {}
-    clocks: dict[str, None] = {}
-    reads: dict[str, None] = {}
+    texts: dict[str, dict[str, None]] = {name: {} for name in TEXTS}  # in the order of the first runs that have them
     threads = False
     for inputs in several:
         if inputs is None:
             return None
         for name, known in inputs.files.items():
             if files.setdefault(name, known) != known:
-                unseen[f"{name} changed between two runs"] = None
+                texts["unseen"][f"{name} changed between two runs"] = None
         environment |= inputs.environment
-        unseen |= dict.fromkeys(inputs.unseen)
-        asks |= dict.fromkeys(inputs.asks)
-        varies |= dict.fromkeys(inputs.varies)
-        polls |= dict.fromkeys(inputs.polls)
-        clocks |= dict.fromkeys(inputs.clocks)
-        reads |= dict.fromkeys(inputs.reads)
+        for field_name in TEXTS:
+            texts[field_name] |= dict.fromkeys(getattr(inputs, field_name))
         threads |= inputs.threads
-    return Inputs(
-        files,
-        environment,
-        unseen=tuple(unseen),
-        asks=tuple(asks),
-        varies=tuple(varies),
-        polls=tuple(polls),
-        clocks=tuple(clocks),
-        reads=tuple(reads),
-        threads=threads,
-    )
+    lists: dict[str, Any] = {name: tuple(found) for name, found in texts.items()}
+    return Inputs(files, environment, threads=threads, **lists)
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -20,8 +20,7 @@ from apps.store import Store
 from apps.store.identity import identity_hash
 from platforms.addons import provided
 from platforms.files.caching import cache_folder, unusable
-from platforms.files.locks import try_lock
-from platforms.files.scratch import scratch_folder
+from platforms.files.scratch import scratch_folder, try_lock
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from apps.runs.neutral import recording_identity
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.identity import identity_hash
-from platforms.read.visible_resources import part_hash
+from platforms.read.routes import part_hash
 from platforms.wording import number_of
 
 _USUAL_MESSAGES = 100  # per rank and iteration, for programs that do not declare their messages

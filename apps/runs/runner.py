@@ -32,12 +32,12 @@ from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.codec import as_fields, from_fields
 from apps.store.identity import identity_hash
-from platforms.read.visible_resources import part_hash
+from platforms.read.routes import part_hash
 from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:
     from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
-    from apps.spec.real_machine import RealMachine
+    from apps.spec.choices import RealMachine
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run

@@ -90,21 +90,11 @@ def run_iterations(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunRecord:
-    """Run a number of iterations of the spec's problem, independent of its policy, and return their record.
-
-    Args:
-        spec: the run.
-        iterations: how many iterations are simulated.
-        identity: becomes the record's identity.
-        time_limit_s: of real time; None: no limit.
-        stop: ends the run once it is set.
+    """Run a number of the problem's iterations; see apps.runs.engines.Engine.
 
     Raises:
-        KernelError: the program refuses the problem.
-        SimulationError: the run did not succeed, for example by an exception in the user's program.
-        Stopped: ``stop`` was set.
-        NoIterations: the user's program was asked for fewer iterations than all, and did not mark that number on every
-            rank.
+        SimulationError: The run does not succeed, for example by an exception in the user's program.
+        NoIterations: Fewer iterations than all are requested, and the program did not mark as many on every rank.
     """
     energy = counted(spec.target.platform)
     done, output = _run(spec, iterations, time_limit_s=time_limit_s, energy=energy, stop=stop)
@@ -132,14 +122,7 @@ def note_events(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Finished:
-    """Run a number of iterations, and write the ranks' events to ``notes``; ``what`` names the run in errors.
-
-    The files are those of the recorder of MPI programs (apps/recording/files.py).
-
-    Raises:
-        KernelError: as ``run_iterations``.
-        SimulationError: as ``run_iterations``.
-    """
+    """Run a number of iterations, and write the ranks' events; see apps.runs.engines.Engine."""
     return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes, what=what, stop=stop)[0]
 
 

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from platforms.files.locks import still_named, try_lock
+from platforms.files.scratch import still_named, try_lock
 
 _FOLDER = "claims"
 

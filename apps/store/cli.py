@@ -19,8 +19,7 @@ from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
 from apps.store.store import Store
 from platforms.command.command import Command
-from platforms.command.common import WideOption
-from platforms.command.request import Request, argument, option
+from platforms.command.request import Request, WideOption, argument, option
 from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines

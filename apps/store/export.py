@@ -20,8 +20,7 @@ from apps.store.database import StoreError
 from apps.store.entries import Entry
 from apps.store.store import Store
 from platforms.errors import UserError
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import write_whole
+from platforms.files.writing import cell, write_whole
 
 SUFFIXES = (".csv", ".parquet")
 RUNS = ("record", "measurement")  # the kinds of entries that are runs

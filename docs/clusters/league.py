@@ -22,8 +22,7 @@ from clusters import csd3, hpl
 from clusters.published import CASES, DATA, rows_of
 from platforms.options import read_platforms
 from platforms.read.read import kept_file, read_platform
-from validation.few_terms.judge import Judged, judged
-from validation.few_terms.table import Run, read_table
+from validation.few_terms.judge import Judged, Run, judged, read_table
 from validation.measured.judge import JUDGED
 from validation.measured.judge import judged as judged_by_structure
 from validation.measured.runs import choices, read_runs

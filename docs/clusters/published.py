@@ -10,8 +10,7 @@ from typing import Any
 
 from pictures.style import BLUE, GREY, INK, NOTE, ORANGE, PALE, card, style, svg
 
-from validation.few_terms.judge import Judged, judged, summary
-from validation.few_terms.table import Table, read_table
+from validation.few_terms.judge import Judged, Table, judged, read_table, summary
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "real" / "published"
 TITLE = "Errors of predictions by few terms, and of naive scaling, for published runs"

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from apps.recording.events import Kind, Mark, Recording
 from apps.runs.record_events import run_recorded
 from apps.runs.runner import Runner
 from pictures.runs import SETTINGS, Case, case
 from pictures.style import BLUE, GREY, INK, NOTE, RED, card, percent, seconds
+from platforms.plotting.charts import Axes, Figure
 from predictor.blocks.machines.target_machine import TargetMachine
 
 TITLE = "Block models: IS as a tree of blocks, with the time of each block by formula and simulated"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mark, Recording
@@ -21,18 +19,22 @@ from pictures.style import COMPUTATION, GREY, INK, NOTE, ORANGE, card, percent, 
 from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
+from platforms.plotting.charts import Axes, Figure
 from platforms.read.read import materialise
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, WAIT_RECEIVED
 from predictor.dpgraph.measured import measured_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
-from predictor.network.survey import Survey, layout, sizes_bytes
+from predictor.network.layout import layout
+from predictor.network.lines import sizes_bytes
+from predictor.network.survey import Survey
 
 TITLE = "dpgraph: the recorded graph of FT, measured times of messages, and the evaluation beside the simulated run"
 _DATE = 100  # number of marks that apps.recording.events.Mark does not use
 _ITERATIONS, _SHOWN = 3, 1  # recorded; the one that is shown, from 0
 _MILLI = 1e-3
+_MOST_POINTS = 40  # of a kind of path that are drawn
 
 
 def target() -> Target:
@@ -49,15 +51,16 @@ def draw(runner: Runner) -> Figure:
     recording = next(e.recording for e in made.evidence["dpgraph"] if e.request.kind == "recording")
     results = [e.measurement for e in made.evidence["dpgraph"] if e.request.kind == "exchange"]
     platform, placement = made.target.platform, made.target.placement
-    network = measured_network(platform, placement, results)
+    sections = Sections(recording)
+    network = measured_network(platform, placement, results, sections.sizes)
     figure = card(7.4)
     grid = figure.add_gridspec(3, 2, height_ratios=(1.15, 1, 1))
     clusters = [platform.cluster_of(host).name for host in placement]
     names = [f"rank {rank}, {name}" for rank, name in enumerate(clusters)]
     far = [(a, b) for a in range(len(names)) for b in range(len(names)) if clusters[a] != clusters[b]]
-    _draw_graph(figure.add_subplot(grid[0, 0]), Sections(recording).program(_ITERATIONS), names, far)
+    _draw_graph(figure.add_subplot(grid[0, 0]), sections.program(_ITERATIONS), names, far)
     measured = figure.add_subplot(grid[0, 1])
-    _draw_network(measured, Survey(layout(platform, placement), results), results[0].times_s)
+    _draw_network(measured, Survey(layout(platform, placement), results, sizes=sections.sizes))
     _name_capacities(measured, made.target, network)
     upper = figure.add_subplot(grid[1, :])
     lower = figure.add_subplot(grid[2, :], sharex=upper)
@@ -109,16 +112,16 @@ def _draw_graph(axes: Axes, program: Program, names: Sequence[str], far: Sequenc
     axes.set_title("1. Recorded: an iteration as a graph")
 
 
-def _draw_network(axes: Axes, survey: Survey, times_s: Sequence[Sequence[float]]) -> None:
+def _draw_network(axes: Axes, survey: Survey) -> None:
     """Draw measured times of messages over their sizes, and the lines through them."""
     sizes = np.array(sizes_bytes(), float)
-    rows = {"within a cluster": survey.row_between("c1", "c1"), "between clusters": survey.row_between("c1", "c2")}
-    for (name, row), color in zip(rows.items(), (INK, ORANGE), strict=True):
-        first = row * (1 + len(sizes)) + 1  # the first ping-pong does not count
-        one_way_s = np.array([one[0] for one in times_s[first : first + len(sizes)]]) / 2
-        shown = slice(0, None, 6)
-        axes.plot(sizes[shown], one_way_s[shown] / _MILLI, ".", color=color, markersize=7, label=name)
-        for piece in survey.lines[row]:
+    names = {"within a cluster": ("c1", "c1"), "between clusters": ("c1", "c2")}
+    for (label, name), color in zip(names.items(), (INK, ORANGE), strict=True):
+        shown = list(survey.points[name].items())
+        shown = shown[:: 1 + len(shown) // _MOST_POINTS]
+        axes.plot(*zip(*((size, time_s / _MILLI) for size, time_s in shown), strict=True), ".", color=color,
+                  markersize=7, label=label)  # fmt: skip
+        for piece in survey.lines[survey.row[name]]:
             inside = sizes[piece.first : piece.last + 1]
             axes.plot(inside, piece.time_s(inside) / _MILLI, color=color, linewidth=1.2)
     plain_log(axes, "x", [1, 1e3, 1e6])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from apps.runs.runner import Runner
 from pictures.runs import Case, case
 from pictures.style import COMMUNICATION, COMPUTATION, GREY, INK, NOTE, card, seconds
+from platforms.plotting.charts import Axes, Figure
 from predictor.hcf import Probe, heterogeneity_factor, read_probe
 
 TITLE = "HCF: computation and communication of the probe, of three predictions and of the simulated run"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.target import Target
@@ -14,6 +11,7 @@ from pictures.runs import SETTINGS, Case, case_of
 from pictures.style import COMMUNICATION, COMPUTATION, GREEN, INK, NOTE, card, percent, plain_log
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
+from platforms.plotting.charts import Axes, Figure
 from platforms.read.read import materialise
 
 TITLE = "The hierarchical model: computation, exchange and their sum over cores per node and over nodes"

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from apps.runs.runner import Runner
 from pictures.runs import Case, case
 from pictures.style import BLUE, GREEN, INK, NOTE, PALE, PURPLE, RED, card, percent, plain_log
+from platforms.plotting.charts import Axes, Figure
 from predictor.base import Evidence
 from predictor.extrap import process
 from predictor.hcf import communication_time, read_probe

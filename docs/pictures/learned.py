@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.target import Target
@@ -12,6 +9,7 @@ from pictures.runs import SETTINGS, Case, case_of
 from pictures.style import BLUE, GREY, INK, NOTE, card, percent, plain_log
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
+from platforms.plotting.charts import Axes, Figure
 from platforms.read.read import materialise
 
 TITLE = "Learned programs: times on numbers of ranks that were never recorded, beside simulated times"

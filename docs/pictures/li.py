@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from apps.recording.events import Mode
 from apps.runs.runner import Runner
 from pictures.runs import Case, case
 from pictures.style import BLUE, COMPUTATION, GREEN, INK, NOTE, ORANGE, RED, card, percent, plain_log
+from platforms.plotting.charts import Axes, Figure
 from predictor.base import Evidence
 from predictor.graph.li_predictor import communication, message_plan, recorded_counts, send_models
 from predictor.graph.scaling import Process, ScaledProcess, work_of

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from apps.programs.problem import sized_problem
 from apps.runs.runner import Runner
 from pictures.runs import Case, case_of, target_on
 from pictures.style import BLUE, GREEN, INK, NOTE, PURPLE, RED, card, percent, plain_log
+from platforms.plotting.charts import Axes, Figure
 from predictor.npt.curves import Curves
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements

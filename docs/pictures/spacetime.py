@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from apps.recording.events import Kind, Mark, Recording
 from pictures.style import COMPUTATION, INK, NOTE, ORANGE, PALE
+from platforms.plotting.charts import Axes, Figure
 
 HEIGHT = 0.3  # of a bar; rows are 1 apart
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from apps.probes.network.measure import LateReceive
 from apps.runs.record_events import run_recorded
 from apps.runs.runner import Runner
 from apps.spec.target import Target
@@ -14,11 +12,11 @@ from pictures import spacetime
 from pictures.runs import SETTINGS, Case, case
 from pictures.spacetime import Diagram, Message, Span
 from pictures.style import card, percent, seconds
+from platforms.plotting.charts import Figure
 from predictor.base import Evidence
 from predictor.structural.contention import Shares, share
+from predictor.structural.measured import EAGER, SYNCHRONOUS, measured_paths
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule, schedule
-from predictor.structural.setting import ground_of, where_of
-from predictor.structural.sharing_survey import EAGER, SYNCHRONOUS, read_sizes, reference
 
 TITLE = "The structural predictor: computations and messages of a product of CG, predicted beside simulated"
 _MILLI = 1e-3
@@ -73,12 +71,9 @@ def _predicted(made: Case) -> Diagram:
         ValueError: It does not take as long as the prediction.
     """
     target = made.target
-    probe, network, sizes = made.evidence["structural"]
-    steps, ground = schedule(target.problem, target.nranks), ground_of(network)
-    lines = reference(where_of(network), ground.lines)
-    measured = [one.size_bytes for one in sizes.request.plan.experiments if isinstance(one, LateReceive)]
-    read = read_sizes(ground.lines, lines, measured, sizes.measurement)
-    paths, protocol = ground.at(read, steps.size_bytes)
+    probe, *messages = made.evidence["structural"]
+    steps, ground = schedule(target.problem, target.nranks), measured_paths(*messages)
+    paths, protocol = ground.at(steps.size_bytes)
     number = {host: at for at, host in enumerate(ground.hosts)}
     hosts = np.array([[number[host] for host in target.placement]], np.int32)
     walk = _Walk(steps, share(steps, paths, hosts, protocol), protocol, _s_per_flop(probe, target))

@@ -1,4 +1,4 @@
-"""A platform in a SimGrid file with background load: its clusters, and the wide-area links between them."""
+"""Platforms with background load: their clusters, the links between them, and the platform under a drawn load."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
+from platforms.background.statement import Draw
 from platforms.errors import PlatformError
-from platforms.grids.xml import Profile, add_profile, number_text
+from platforms.grids.grid import Grid, WanLink
+from platforms.grids.xml import Profile, add_profile, number_text, platform_xml
 from platforms.model.platform import Link, Platform, Route
 from platforms.read.content import loadable, profiles
 from platforms.read.read import kept_file, read_platform
 from platforms.read.routes import routes_between
-from platforms.survey.survey import survey
+from platforms.survey import survey
 
 _HALVES = ("_UP", "_DOWN")  # ends of SimGrid's names of the two directions of a duplex link
 
@@ -208,3 +210,36 @@ def _check_declared(platform: Platform, names: Sequence[str]) -> None:
         if name not in declared:
             problem = f"the wide-area link {name} is no <link> of the file, so that its load cannot be written"
             raise PlatformError(where, problem, "Name others with links = [...] in [wan] of the background file")
+
+
+Loadable = Grid | Site
+
+
+def loaded_grid(grid: Loadable, draw: Draw) -> Loadable:
+    """Return the grid or site with its wide-area links reduced by a draw; the load of nodes is not included."""
+    if isinstance(grid, Site):
+        return grid.loaded(draw.bandwidth, draw.latency)
+
+    def left(link: WanLink) -> WanLink:
+        wire = replace(
+            link.wire,
+            bandwidth_Bps=link.wire.bandwidth_Bps * draw.bandwidth[link.name],
+            latency_s=link.wire.latency_s * draw.latency[link.name],
+        )
+        return replace(link, wire=wire)
+
+    return replace(grid, wan_links=tuple(map(left, grid.wan_links)))
+
+
+def loaded_platform(grid: Loadable, draw: Draw) -> Platform:
+    """Return the platform of a grid or site under a drawn load: profiles of its nodes, and narrower wide-area links.
+
+    Its file is kept in the cache folder under its content hash.  The links keep their load for the whole run, because
+    SimGrid 3.32 loses messages that are on a link whose bandwidth a profile changes.
+    """
+    profiles = [Profile(host, tuple(node.dates()), node.period_s) for host, node in draw.nodes.items()]
+    loaded = loaded_grid(grid, draw)
+    if isinstance(loaded, Site):
+        return loaded.written(profiles)
+    # It has no named network, so that nothing takes it for the quiet grid: what routes show is not all of it.
+    return read_platform(kept_file(platform_xml(loaded, profiles)), grid.name)

@@ -1,18 +1,180 @@
-"""Statements of background load: a file of the user, or a named one of ``presets.toml``."""
+"""Background load that a file or ``presets.toml`` states: distributions, and the draws of one run."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from platforms.background.distributions import AVAILABILITY, BANDWIDTH, LATENCY, Distribution, read_distribution
-from platforms.background.ground import LoadableGrid
 from platforms.errors import PlatformError, inside, known_names, matching
 from platforms.files.checked_toml import CheckedTable, read_placed, read_toml
+from platforms.model.platform import Route
+
+if TYPE_CHECKING:  # slow to import
+    import numpy as np
+
+# The numbers of each kind, in the order of Distribution.numbers.
+KINDS = {
+    "constant": ("value",),
+    "uniform": ("low", "high"),
+    "beta": ("a", "b"),
+    "lognormal": ("median", "sigma"),
+    "load": ("mean",),
+    "values": (),
+}
+MOST_VALUES = 10_000
+_MOST_LOAD = 100.0
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity with a distribution, and the range of its values."""
+
+    name: str
+    low: float
+    high: float
+
+
+# Draws outside of the range are moved to its nearer end: a node that gives nothing would never end a run.
+AVAILABILITY = Quantity("availability", 0.01, 1.0)  # share of a node's speed that is left to the program
+BANDWIDTH = Quantity("bandwidth", 0.01, 1.0)  # share of a link's bandwidth that is left
+LATENCY = Quantity("latency", 1.0, 100.0)  # factor of a link's latency
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution of independent values.
+
+    The kind ``load`` describes availability: K other processes, Poisson distributed with this mean, compute on a node
+    of c cores.  Each gets as much as one of the program's c processes, so that c / (c + K) is left.  On one core this
+    is the sensor of the Network Weather Service, 1 / (load average + 1).
+    """
+
+    kind: str
+    numbers: tuple[float, ...]  # as in KINDS; for ``values`` the values, which are equally likely
+    quantity: Quantity
+
+    def draw(self, generator: np.random.Generator, count: int, cores: int = 1) -> list[float]:
+        """Return independent values.
+
+        Args:
+            generator: The source of randomness.
+            count: Number of values.
+            cores: Cores of the node; only the kind ``load`` depends on them.
+        """
+        # Imported here because it is slow to import.
+        import numpy as np
+
+        if self.kind == "constant":
+            drawn = np.full(count, self.numbers[0])
+        elif self.kind == "uniform":
+            low, high = self.numbers
+            drawn = generator.uniform(low, high, count)
+        elif self.kind == "beta":
+            a, b = self.numbers
+            drawn = generator.beta(a, b, count)
+        elif self.kind == "lognormal":
+            median, sigma = self.numbers
+            drawn = median * np.exp(sigma * generator.standard_normal(count))
+        elif self.kind == "load":
+            drawn = cores / (cores + generator.poisson(self.numbers[0], count))
+        else:
+            drawn = generator.choice(self.numbers, count)
+        within: list[float] = np.clip(drawn, self.quantity.low, self.quantity.high).tolist()
+        return within
+
+
+def read_distribution(table: CheckedTable, quantity: Quantity) -> Distribution | None:
+    """Return the distribution under the key of a quantity; None: the table has no such key.
+
+    Raises:
+        PlatformError: It is wrong.
+    """
+    if not table.has(quantity.name):
+        return None
+    value = table.value(quantity.name, None)
+    where = table.at(quantity.name)
+    kind = value.get("kind") if isinstance(value, dict) else None
+    known = [name for name in KINDS if name != "load" or quantity is AVAILABILITY]
+    if not isinstance(value, dict) or kind not in known:
+        remedy = f'Write for example {{ kind = "constant", value = 1 }}; kinds: {", ".join(known)}'
+        raise PlatformError(where, f"no kind of distribution in {value!r}", remedy)
+    checked = CheckedTable(value, where, {"": ("kind", *(KINDS[kind] or ("values",)))})
+    numbers = _values(checked, where) if kind == "values" else tuple(checked.number(key) for key in KINDS[kind])
+    _check(where, kind, numbers, quantity)
+    return Distribution(kind, numbers, quantity)
+
+
+def _values(table: CheckedTable, where: str) -> tuple[float, ...]:
+    values = table.list_of("values", [], (int, float), "numbers")
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise PlatformError(where, f"{len(values)} values", f"Give 1 to {MOST_VALUES}")
+    return tuple(map(float, values))
+
+
+def _check(where: str, kind: str, numbers: tuple[float, ...], quantity: Quantity) -> None:
+    low, high = quantity.low, quantity.high
+    if kind in ("constant", "uniform", "values"):
+        for number in numbers:
+            if not low <= number <= high:
+                raise PlatformError(where, f"{number:g} is no {quantity.name}", f"Give {low:g} to {high:g}")
+        if kind == "uniform" and numbers[0] > numbers[1]:
+            raise PlatformError(where, "low is above high", "Exchange them")
+    elif kind == "load":
+        if not 0 <= numbers[0] <= _MOST_LOAD:
+            raise PlatformError(where, f"a mean of {numbers[0]:g} processes", f"Give 0 to {_MOST_LOAD:g}")
+    elif not all(1e-3 <= number <= 1e3 for number in numbers):
+        raise PlatformError(where, f"{' and '.join(KINDS[kind])} are not all from 0.001 to 1000", "Correct them")
+
+
+class LoadedCluster(Protocol):
+    """A cluster with background load."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The names of its hosts."""
+
+    @property
+    def cores(self) -> int:
+        """Cores of a host."""
+
+
+class LoadedLink(Protocol):
+    """A wide-area link with background load."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class LoadableGrid(Protocol):
+    """A grid, or the site of a platform file (site.py)."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def clusters(self) -> Sequence[LoadedCluster]:
+        """Its clusters."""
+
+    @property
+    def wan_links(self) -> Sequence[LoadedLink]:
+        """Its wide-area links."""
+
+    def routes(self, pairs: Iterable[tuple[str, str]]) -> list[Route]:
+        """Return the routes of these pairs of hosts."""
+
 
 _KEYS = {
     "": ("source", "nodes", "clusters", "wan"),
@@ -126,3 +288,110 @@ def _node_load(table: CheckedTable) -> NodeLoad:
 @functools.cache
 def _presets() -> dict[str, Any]:
     return read_toml(Path(__file__).with_name("presets.toml"), "background file")
+
+
+EPOCHS = 64  # of a node; then they repeat, so that a run may last arbitrarily long
+TRUTHS, FORECASTS = 0, 1  # streams of draws, which never have a draw in common
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Share of a node's speed that is left to the program, over time: constant in each epoch, and periodic."""
+
+    shares: tuple[float, ...]
+    lengths_s: tuple[float, ...]  # of the epochs; (): one share forever
+    _until_s: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _work_s: tuple[float, ...] = field(init=False, repr=False, compare=False)  # seconds of a quiet node, until then
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_until_s", tuple(accumulate(self.lengths_s)))
+        amounts = (share * long_s for share, long_s in zip(self.shares, self.lengths_s, strict=False))
+        object.__setattr__(self, "_work_s", tuple(accumulate(amounts)))
+
+    @property
+    def period_s(self) -> float | None:
+        """Time after which the epochs repeat; None if there is one share only."""
+        return self._until_s[-1] if self.lengths_s else None
+
+    def done_s(self, until_s: float) -> float:
+        """Return how many seconds of a quiet node's computation are done until then.
+
+        >>> Availability((0.5, 1.0), (2.0, 1.0)).done_s(4.0)
+        2.5
+        """
+        if not self.lengths_s:
+            return self.shares[0] * until_s
+        periods, rest_s = divmod(until_s, self._until_s[-1])
+        at = min(bisect_right(self._until_s, rest_s), len(self.shares) - 1)
+        before_s, before = (self._until_s[at - 1], self._work_s[at - 1]) if at else (0.0, 0.0)
+        return periods * self._work_s[-1] + before + self.shares[at] * (rest_s - before_s)
+
+    def mean(self, from_s: float, until_s: float) -> float:
+        """Return the mean share between two moments, the earlier one first."""
+        return (self.done_s(until_s) - self.done_s(from_s)) / (until_s - from_s)
+
+    def next_change_s(self, after_s: float) -> float:
+        """Return the moment of the first change of the share after a moment; infinite: there is none."""
+        if not self.lengths_s:
+            return math.inf
+        periods, rest_s = divmod(after_s, self._until_s[-1])
+        at = min(bisect_right(self._until_s, rest_s), len(self.shares) - 1)
+        return periods * self._until_s[-1] + self._until_s[at]
+
+    def dates(self) -> list[tuple[float, float]]:
+        """Return the beginning of each epoch, s, and its share."""
+        return list(zip((0.0, *self._until_s[:-1]), self.shares, strict=True))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The background load of one run."""
+
+    nodes: Mapping[str, Availability]  # by host; the others are quiet
+    bandwidth: Mapping[str, float]  # by wide-area link: share that is left
+    latency: Mapping[str, float]  # by wide-area link: factor
+
+
+def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int, number: int) -> Draw:
+    """Return one draw; it does not depend on earlier draws.
+
+    Args:
+        background: The distributions.
+        grid: The grid.
+        seed: Seed of all draws.
+        stream: TRUTHS or FORECASTS; draws of different streams are independent.
+        number: Number of the draw in its stream.
+
+    Raises:
+        PlatformError: The background names a cluster or a wide-area link that the grid has not.
+    """
+    # Imported here because it is slow to import.
+    import numpy as np
+
+    background.check(grid)
+    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(stream, number))
+    of_nodes, of_links = map(np.random.default_rng, sequence.spawn(2))
+    nodes: dict[str, Availability] = {}
+    for cluster in grid.clusters:
+        load = background.of_cluster(cluster.name)
+        for host in cluster.host_names if load is not None else ():
+            assert load is not None
+            nodes[host] = _availability(load, of_nodes, cluster.cores)
+    names = [link.name for link in grid.wan_links]
+    quiet = {name: 1.0 for name in names if not background.shares(name)}
+    names = [name for name in names if name not in quiet]
+    shares, factors = (
+        {
+            **(dict(zip(names, law.draw(of_links, len(names)), strict=True)) if law else dict.fromkeys(names, 1.0)),
+            **quiet,
+        }
+        for law in (background.bandwidth, background.latency)
+    )
+    return Draw(nodes, shares, factors)
+
+
+def _availability(load: NodeLoad, generator: np.random.Generator, cores: int) -> Availability:
+    if load.epoch_s is None:
+        return Availability(tuple(load.availability.draw(generator, 1, cores)), ())
+    lengths_s = generator.exponential(load.epoch_s, EPOCHS).tolist()
+    return Availability(tuple(load.availability.draw(generator, EPOCHS, cores)), tuple(lengths_s))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from platforms.command.help_text import FIRST, SECTION_OF, HelpFormatter, help_text
-from platforms.command.streams import say
+from platforms.command.status import say
 from platforms.errors import did_you_mean, matching, printable
 
 _ANY_WORD = ("--program-args", "--program-flags")  # options whose values may begin with a dash

@@ -11,7 +11,7 @@ from platforms.addons import is_there, provided
 from platforms.errors import UserError
 from platforms.files.reading import input_text
 
-_OTHER_TOOLS = "platforms.perflogs.tables:table_of"  # an add-on
+_OTHER_TOOLS = "platforms.perflogs:table_of"  # an add-on
 NumberedRow: TypeAlias = tuple[int, dict[str, str]]  # the number of its last line, and its values by column
 
 

@@ -8,17 +8,80 @@ in the same place removes it.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from platforms.errors import UserError
-from platforms.files.interrupts import interrupts_held
-from platforms.files.locks import still_named, try_lock
+
+
+def try_lock(handle: int) -> bool | None:
+    """Try to lock the open file exclusively; return whether it is locked, or None if its file system has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return None
+    return True
+
+
+# Callers lock the folders and files themselves, not lock files beside them, which a killed process would leave behind:
+# hence this check, which filelock makes for lock files only.
+def still_named(handle: int, path: Path) -> bool:
+    """Return whether the open file still has this name: another process may have removed it before it was locked."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let signals whose handlers raise an exception wait until the end of the context, which should be near.
+
+    Nothing changes for signals without a handler in Python, nor in other threads than the main one, to which Python
+    gives all signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+    waiting: list[tuple[int, FrameType | None]] = []
+    over = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if over:  # while the handlers are put back
+            before[number](number, frame)
+        else:
+            waiting.append((number, frame))
+
+    try:
+        for signal_number in _SIGNALS:
+            handler = signal.getsignal(signal_number)
+            if callable(handler):
+                before[signal_number] = handler
+                signal.signal(signal_number, note)
+        yield
+    finally:
+        over = True
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in waiting:
+            before[number](number, frame)
+
 
 _PREFIX = "grid-validator-scratch-"
 _NAME = re.compile(rf"\.?{_PREFIX}\w+-[a-z0-9_]{{8}}")  # no folder that a user wants to keep has such a name

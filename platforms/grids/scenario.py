@@ -10,8 +10,7 @@ from pathlib import Path
 from platforms.errors import PlatformError, known_names, matching
 from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
 from platforms.grids.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
-from platforms.grids.network import DEFAULT_NETWORK, named_network
-from platforms.grids.wan_links import wan_links
+from platforms.grids.network import DEFAULT_NETWORK, named_network, wan_links
 from platforms.model.frequency import CUBIC, Frequencies, known_frequencies, known_speeds_flops
 from platforms.model.platform import Power
 

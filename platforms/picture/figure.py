@@ -12,8 +12,7 @@ from platforms.picture.scales import GREY, MOST_BORDER_PT, Scales, kind_of, lege
 from platforms.plotting.boxes import Sample, Sheet, sheet
 from platforms.plotting.charts import Figure
 from platforms.plotting.styles import INK
-from platforms.survey.quantities import bandwidth_text, count_text, latency_text
-from platforms.survey.survey import survey
+from platforms.survey import bandwidth_text, count_text, latency_text, survey
 
 FONT_PT = 8.0
 LINE_IN = 0.155  # from one line of text to the next

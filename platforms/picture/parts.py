@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 
 from platforms.model.platform import Host, Platform, Route
 from platforms.picture.link_graph import LinkGraph, Span, link_graph
-from platforms.survey.connections import Connection, Group, connections, groups_of
-from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text, speed_text
-from platforms.survey.survey import Survey
+from platforms.survey import (
+    Connection,
+    Group,
+    Survey,
+    bandwidth_text,
+    connections,
+    count_text,
+    groups_of,
+    latency_text,
+    range_text,
+    speed_text,
+)
 
 MOST_PARTS = 40
 _MOST_HOSTS_OF_ONE = 64  # a single cluster of up to this many hosts is drawn host by host

@@ -9,7 +9,7 @@ from platforms.model.platform import Link
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Parts
 from platforms.plotting.boxes import Colour, Sample, dark_shade
-from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text
+from platforms.survey import bandwidth_text, count_text, latency_text, range_text
 
 GREY = "#6b6b6b"
 MOST_BORDER_PT = 2.5

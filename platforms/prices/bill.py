@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from platforms.model.platform import Platform
-from platforms.prices.carbon import J_PER_KWH, Site
+from platforms.prices.carbon import J_PER_KWH, Site, best_start, emitted_g
 from platforms.prices.options import CostQuestion
 from platforms.prices.price import S_PER_HOUR
-from platforms.prices.start import best_start, emitted_g
 from platforms.terminal.quantities import percent, significant
 from platforms.wording import number_of
 

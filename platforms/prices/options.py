@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from platforms.command.request import Request, option
 from platforms.errors import UserError
 from platforms.model.platform import Platform
-from platforms.prices.carbon import Carbon, read_carbon
+from platforms.prices.carbon import Carbon, parse_start, parse_within, read_carbon
 from platforms.prices.price import Prices, read_prices
-from platforms.prices.start import parse_start, parse_within
 
 _SECTION = "Cost and emissions"
 

@@ -1,5 +1,5 @@
 """Read a platform file as SimGrid understands it.
 
 Public faces: ``read.read_platform``, ``read.materialise``, ``routes.routes_between``, ``clusters``, ``xml_check``,
-``visible_resources.part_hash``.
+``routes.part_hash``.
 """

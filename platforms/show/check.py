@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
+from platforms.command.request import JsonOption
 from platforms.command.status import EXIT_STATUSES
 from platforms.options import check_usable, platform_from_request
 from platforms.show.cli import FileOptions, with_file
@@ -15,7 +15,7 @@ from platforms.wording import number_of
 
 if TYPE_CHECKING:
     from platforms.model.platform import Platform
-    from platforms.show.notes import Note
+    from platforms.show.inspection import Note
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.options import PlatformOptions, platform_from_request
@@ -49,14 +48,14 @@ class Inspected:
     def text(self) -> str:
         """Return it as lines of text."""
         # Imported here because it is slow to import.
-        from platforms.show.as_text import as_text
+        from platforms.show.inspection import as_text
 
         return as_text(self.inspection, wide=self.wide)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values, in SI units."""
         # Imported here because it is slow to import.
-        from platforms.show.as_json import as_json
+        from platforms.show.inspection import as_json
 
         return as_json(self.inspection)
 

@@ -5,14 +5,14 @@ Power-Aware Modeling of MPI Applications for Cluster Computing", section 3: leve
 database, and labels with a cardinality, the number of processes of a label that a compute unit takes (slots).
 
 ``description.read_system(path, hardware=())``   reads a System from a TOML file; its docstring lists the keys
-``named.system_named(text, ...)``                the same, or a System from a scenario's name or file
+``convert.system_named(text, ...)``                the same, or a System from a scenario's name or file
 ``scheduler.schedule(system, counts, policy)``   decides which processes of which label run on which units
 ``convert.materialise_system(system)``           the system's Platform: writes its XML file, which SimGrid loads
 ``system.routes(pairs)``          routes of pairs of hosts, as SimGrid computes them on that platform
 ``system.way(a, i, b, j)``        level, latency and bandwidth between unit i of one group and unit j of another
 ``system.disks_for(group)``       the disk that a process on such a unit uses, and its place
 
-The values are frozen and in SI units (``platforms.system.model``)::
+The values are frozen and in SI units (``platforms.system.parts``)::
 
     System      name, top: Level, options, source;  groups: tuple[UnitGroup], nodes: int
     Level       name, kind "wan" | "lan", levels or nodes below it, shape and links between levels, fabric of its switch
@@ -30,7 +30,7 @@ The values are frozen and in SI units (``platforms.system.model``)::
 
 Only ``placement`` lists processes one by one: 10 million processes on 12,800 nodes are a few Placed.
 
-Public faces: ``System``, ``description.read_system``, ``named.system_named``, ``scheduler.schedule``,
+Public faces: ``System``, ``description.read_system``, ``convert.system_named``, ``scheduler.schedule``,
 ``convert.materialise_system``.
 """
 

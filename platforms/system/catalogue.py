@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.errors import UserError, nearest
 from platforms.system.database import (
     KINDS,

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.errors import UserError
 from platforms.model.placement import write_host_file
+from platforms.system.convert import system_named
 from platforms.system.model import System
-from platforms.system.named import system_named
 from platforms.system.scheduler import POLICIES, Schedule, schedule
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines

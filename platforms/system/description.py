@@ -10,12 +10,10 @@ from pathlib import Path
 from platforms.errors import Place, PlatformError
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
-from platforms.grids.network import named_network
+from platforms.grids.network import named_network, wan_links
 from platforms.grids.scenario import WIRE_KEYS, wire_of
-from platforms.grids.wan_links import wan_links
-from platforms.system.checks import PartPlace
 from platforms.system.database import Hardware, read_hardware
-from platforms.system.model import System
+from platforms.system.model import PartPlace, System
 from platforms.system.parts import Level, Node
 from platforms.system.units import PRECISIONS, units_of, wire_of_network, wire_under
 

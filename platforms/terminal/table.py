@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.width import coloured, table_width
+from platforms.terminal.prose import coloured, prose_lines, table_width
 
 _GAP = 2  # blanks between columns
 _LEAST = 12  # to which width words are folded

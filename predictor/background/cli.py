@@ -21,12 +21,10 @@ from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.background.loaded import Loadable
-from platforms.background.site import site_of
+from platforms.background.site import Loadable, site_of
 from platforms.background.statement import Background, asked_background, background_names
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.model.platform import Platform

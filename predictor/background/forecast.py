@@ -11,9 +11,8 @@ from functools import lru_cache
 from math import inf
 
 from apps.spec.target import Target
-from platforms.background.draws import FORECASTS, Draw, drawn
-from platforms.background.loaded import Loadable
-from platforms.background.statement import Background
+from platforms.background.site import Loadable
+from platforms.background.statement import FORECASTS, Background, Draw, drawn
 from predictor.answers.answers import fit
 from predictor.background.responses import Response, TimeOf, response, shares_between
 from predictor.base import Gatherer, Prediction, Predictor

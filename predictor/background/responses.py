@@ -15,9 +15,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
 from apps.spec.target import Target
-from platforms.background.draws import Draw
-from platforms.background.loaded import Loadable, loaded_grid
-from platforms.background.site import Site
+from platforms.background.site import Loadable, Site, loaded_grid
+from platforms.background.statement import Draw
 from predictor.base import Model, OutOfRange, Prediction
 from predictor.dpgraph.predictors import GraphModel
 

@@ -7,8 +7,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
 from predictor.blocks.names import COMMUNICATION, POWER_LAWS, POWER_RULES

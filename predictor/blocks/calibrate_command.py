@@ -16,11 +16,9 @@ from apps.options.runner import RunnerOptions
 from apps.probes.blocks.measure import disks_of
 from apps.spec.engine_options import parse_options
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.errors import UserError, nearest
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import write_text
+from platforms.files.writing import cell, write_text
 from platforms.options import PlatformOptions, platform_from_request
 from predictor.blocks.names import ERRORS
 

@@ -103,7 +103,7 @@ def setting_from_request(request: SettingOptions) -> Setting:
         UserError: If a file or an option is wrong.
     """
     # Imported here for a quick start: they are slow to import.
-    from platforms.system.named import system_named
+    from platforms.system.convert import system_named
     from predictor.blocks.description import read_application
     from predictor.blocks.setting import Setting
 

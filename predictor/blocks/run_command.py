@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from apps.options.timeline import TIMELINE, timeline_formats
 from apps.timelines.files import check_timeline, write_activities
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, given, option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines, prose_lines

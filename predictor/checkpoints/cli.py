@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.exit_status import say_failures
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.errors import UserError, nearest
 from predictor.blocks.options import machine_from_request, say_cautions, setting_from_request
 from predictor.blocks.series.command import EvaluationPool

@@ -18,7 +18,7 @@ from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
+from platforms.command.request import JsonOption
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines

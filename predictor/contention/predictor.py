@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from apps.probes.network.measure import LateReceive
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
@@ -22,10 +21,8 @@ from predictor.contention.core_times import CoreTime, CoreTimes, Observed, Unkno
 from predictor.contention.crowding import MANY, Crowding, Slowdown, messages_of, traffic_of
 from predictor.contention.structure import Structure, operations, steps_of
 from predictor.evidence.targets import in_range, one_per_platform
-from predictor.network.survey import layout
+from predictor.network.survey import is_first, next_plan
 from predictor.structural.schedule import sizes_sent
-from predictor.structural.setting import where_of
-from predictor.structural.sharing_survey import MOST_SIZES, network_plan, read_lines, size_plan
 
 NAME = "contention"
 
@@ -156,7 +153,7 @@ class Contention:
         used = [run for run in self.runs if run.platform.content_hash in platforms and run not in targets]
         used = _described(used)
         networks = [together for together in one_per_platform([*known, *used]) if together.nodes > 1]
-        plans = [network_plan(network.platform, layout(network.platform, network.placement)) for network in networks]
+        plans = [next_plan(network.platform, network.placement, deep=False) for network in networks]
         asked = [EvidenceRequest("run", run) for run in used]
         return asked + [
             EvidenceRequest("exchange", network, plan=plan) for network, plan in zip(networks, plans, strict=True)
@@ -268,12 +265,9 @@ def _described(targets: Sequence[Target]) -> list[Target]:
 
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
-    sizes = sizes_sent([steps_of(problem, nranks) for nranks in ranks], most=MOST_SIZES)
-    if not sizes:
-        return []
-    target, where = network.request.target, where_of(network)
-    plan = size_plan(target.platform, where, read_lines(where, network.measurement), sizes)
-    return [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
+    sizes, target = sizes_sent([steps_of(problem, nranks) for nranks in ranks]), network.request.target
+    plan = next_plan(target.platform, target.placement, [network.measurement], deep=False, sizes=sizes)
+    return [] if plan is None else [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
 
 
 def _platform(evidence: Evidence) -> str:
@@ -281,9 +275,8 @@ def _platform(evidence: Evidence) -> str:
 
 
 def _has_sizes(evidence: Evidence) -> bool:
-    plan = evidence.request.plan
-    return plan is not None and isinstance(plan.experiments[-1], LateReceive)
+    return evidence.request.kind == "exchange" and not is_first(evidence.request.plan)
 
 
 def _is_network(evidence: Evidence) -> bool:
-    return evidence.request.kind == "exchange" and not _has_sizes(evidence)
+    return is_first(evidence.request.plan)

@@ -13,10 +13,10 @@ from apps.spec.target import Target
 from predictor.base import Evidence
 from predictor.contention.crowding import MOST, crowded_exchanges, stretched_shares, traffic_of
 from predictor.structural.contention import share
+from predictor.structural.measured import measured_paths
 from predictor.structural.paths import Paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, schedule_of
-from predictor.structural.setting import ground_of, sizes_of
 
 LEAST_SHARE = 0.05  # of a measured time that its operations take at least
 _EXACT = 1e-9  # relative, of the time of an operation
@@ -44,7 +44,7 @@ class Structure:
     Args:
         problem: The problem.
         network: The messages of the network plan; None if all runs have one rank.
-        sizes: The messages of the problem's sizes; None if nothing is sent.
+        sizes: The further messages for the problem's sizes; None if the network's suffice.
     """
 
     def __init__(self, problem: Problem, network: Evidence | None, sizes: Evidence | None):
@@ -75,7 +75,7 @@ class Structure:
             crowding: Factor by which messages of all-to-alls take longer.
         """
         nranks = target.nranks
-        if nranks == 1 or self._network is None or self._sizes is None:
+        if nranks == 1 or self._network is None:
             return [each_s * operations(self._problem, nranks) for each_s in s_per_op]
         steps, (paths, protocol) = steps_of(self._problem, nranks), _paths(self, nranks)
         host = np.tile(np.array([self._number[name] for name in target.placement], np.int32), (len(s_per_op), 1))
@@ -99,9 +99,8 @@ class Structure:
 
     def paths(self, nranks: int) -> tuple[Paths, np.ndarray]:
         """Return the paths of the network, and the protocol of each size that is sent."""
-        assert self._network is not None and self._sizes is not None
-        ground = ground_of(self._network)
-        return ground.at(sizes_of(self._network, ground, self._sizes), steps_of(self._problem, nranks).size_bytes)
+        assert self._network is not None
+        return measured_paths(self._network, self._sizes).at(steps_of(self._problem, nranks).size_bytes)
 
     def operations(self, nranks: int) -> float:
         """Return the operations of the rank that has most of them."""
@@ -110,7 +109,7 @@ class Structure:
     @cached_property
     def _number(self) -> dict[str, int]:
         assert self._network is not None
-        return {host: i for i, host in enumerate(ground_of(self._network).hosts)}
+        return {host: i for i, host in enumerate(measured_paths(self._network).hosts)}
 
 
 @lru_cache(maxsize=256)

@@ -163,6 +163,11 @@ class GraphModel:
         """Return the recorded iterations of a target's program."""
         return _sections(self.programs[target.problem, target.nranks].recording)
 
+    @property
+    def sizes(self) -> frozenset[int] | None:
+        """The sizes of messages for which the network was measured; None: any."""
+        return _sizes([program.recording for program in self.programs.values()])
+
     def recording_of(self, target: Target) -> Recording:
         """Return the recording of a target's program."""
         return self.programs[target.problem, target.nranks].recording
@@ -184,7 +189,7 @@ class GraphModel:
         """
         around = self.surroundings[target.platform.content_hash]
         if around.options is None:
-            measured = _measured(target.platform, around.hosts, around.measurements)
+            measured = _measured(target.platform, around.hosts, around.measurements, self.sizes)
             # Imported here because it is slow to import.
             from predictor.dpgraph.known import polling
 
@@ -294,7 +299,7 @@ class GraphPredictor:
             for target in reversed(programs.values())
         ]
         for target in one_per_platform(targets):
-            request = self._plan(target, ()) if self.measures else EvidenceRequest("declared", target)
+            request = self._plan(target, (), None) if self.measures else EvidenceRequest("declared", target)
             asked += [] if request is None else [request]
         return asked
 
@@ -302,10 +307,10 @@ class GraphPredictor:
         """Return the requests for the next measurement of each network that needs more."""
         if not self.measures:
             return []
-        asked = []
+        asked, sizes = [], _sizes([e.recording for e in evidence if e.request.kind == "recording"])
         for target in one_per_platform(targets):
             with suppress(OutOfRange):  # predict raises it again
-                request = self._plan(target, _measurements(_of_platform(evidence, target.platform)))
+                request = self._plan(target, _measurements(_of_platform(evidence, target.platform)), sizes)
                 asked += [] if request is None else [request]
         return asked
 
@@ -320,11 +325,13 @@ class GraphPredictor:
         surroundings = {key: _surroundings(target, evidence) for key, target in platforms.items()}
         return GraphModel(self.name, programs, surroundings)
 
-    def _plan(self, target: Target, results: Sequence[Measurement]) -> EvidenceRequest | None:
+    def _plan(
+        self, target: Target, results: Sequence[Measurement], sizes: frozenset[int] | None
+    ) -> EvidenceRequest | None:
         # Imported here because it is slow to import.
         from predictor.network.survey import next_plan
 
-        plan = next_plan(target.platform, target.placement, results)
+        plan = next_plan(target.platform, target.placement, results, sizes=sizes)
         return None if plan is None else EvidenceRequest("exchange", target, plan=plan)
 
 
@@ -362,12 +369,19 @@ def _sections(recording: Recording) -> Sections:
     return Sections(recording)
 
 
+def _sizes(recordings: Sequence[Recording]) -> frozenset[int] | None:
+    """Return the sizes of the messages of all programs; None (any) if there are no programs."""
+    return frozenset().union(*(_sections(recording).sizes for recording in recordings)) if recordings else None
+
+
 @lru_cache(maxsize=8)
-def _measured(platform: Platform, hosts: frozenset[str], results: tuple[Measurement, ...]) -> NetworkModel:
+def _measured(
+    platform: Platform, hosts: frozenset[str], results: tuple[Measurement, ...], sizes: frozenset[int] | None
+) -> NetworkModel:
     # Imported here because it is slow to import.
     from predictor.dpgraph.measured import measured_network
 
-    return measured_network(platform, sorted(hosts), results)
+    return measured_network(platform, sorted(hosts), results, sizes)
 
 
 DPGRAPH = GraphPredictor("dpgraph", measures=True)

@@ -268,10 +268,21 @@ class Sections:
         """Pairs of ranks whose first sends to the second, ascending, as pairs x 2."""
         events, nranks = self._all.events, len(self._all.first) - 1
         rank, peer = self._all.rank, events["peer"].astype(np.int64)
-        sent = events["kind"] == Kind.SEND
-        fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
+        sent, fetched = self._moving
         pairs = np.concatenate([rank[sent] * nranks + peer[sent], peer[fetched] * nranks + rank[fetched]])
         return np.stack(np.divmod(np.unique(pairs), nranks), axis=1)
+
+    @property
+    def _moving(self) -> tuple[np.ndarray, np.ndarray]:
+        """The events that send a message, and those that get one from another rank's window, as masks."""
+        events = self._all.events
+        return events["kind"] == Kind.SEND, (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """The sizes of all messages, bytes."""
+        sent, fetched = self._moving
+        return frozenset(np.unique(self._all.events["size_bytes"][sent | fetched]).tolist())
 
     @property
     def partners(self) -> set[tuple[int, int]]:

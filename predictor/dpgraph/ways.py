@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from predictor.dpgraph.expanding import ranges
 from predictor.dpgraph.instructions import Paths
-
-
-@dataclass(frozen=True)
-class DirectedPath:
-    """The path between two hosts in one direction."""
-
-    timing_class: int  # row of Timing
-    bound_Bps: float  # upper bound of one flow's rate
-    penalty: float  # flows share a link in proportion to 1 / penalty
-    links: Mapping[str, float]  # bytes of each link that one byte of the flow uses
+from predictor.network.value import DirectedPath
 
 
 class Ways(Mapping[tuple[str, str], DirectedPath]):

@@ -17,8 +17,9 @@ from apps.probes.plan import Measurement, Plan
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.factorisation.machine import Segment
+from predictor.network.lines import alone_s, sizes_bytes
 from predictor.network.segments import measured_pieces
-from predictor.network.survey import Survey, alone_s, sizes_bytes
+from predictor.network.survey import Survey
 
 _TIMES_LATE = 10  # delay of a late receiver, in times of the message
 _LEAST_LATE_S = 1e-5

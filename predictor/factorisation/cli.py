@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.options import read_platforms

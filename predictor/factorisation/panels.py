@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.factorisation.evaluate import Evaluated
     from predictor.factorisation.evaluate import Problem as Run
     from predictor.factorisation.machine import Curves, Machine
-    from predictor.structural.calibration import BareNetwork
+    from predictor.structural.measured import MeasuredPaths
 
 _ALL_BYTES = 2**62  # instead of infinity
 _MOST_HOSTS = 32  # whose network is measured, because the nodes of a cluster are alike
@@ -75,7 +75,8 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
     """
     # Imported here because they are slow to import.
     from predictor.factorisation.calls import call_plan
-    from predictor.network.survey import Survey, layout, next_plan
+    from predictor.network.layout import layout
+    from predictor.network.survey import Survey, next_plan
 
     hosts = tuple(dict.fromkeys(target.placement))[:2]
     pingpongs, calls = _split(evidence)
@@ -176,13 +177,13 @@ class PanelSetting:
         return record.compute_s[at] / record.rank_flops[at]
 
     @cached_property
-    def _ground(self) -> BareNetwork:
+    def _ground(self) -> MeasuredPaths:
         # Imported here because it is slow to import.
-        from predictor.structural.setting import ground_of
+        from predictor.structural.measured import measured_paths
 
         if self.network is None:
             raise ValueError("evidence of a network comes with targets on several nodes")
-        return ground_of(self.network)
+        return measured_paths(self.network)
 
     @cached_property
     def _curves(self) -> Curves:
@@ -212,7 +213,8 @@ def _curves_of(
     # Imported here because they are slow to import.
     from predictor.factorisation.calls import Calls, merged
     from predictor.factorisation.machine import Curves
-    from predictor.network.survey import Survey, layout
+    from predictor.network.layout import layout
+    from predictor.network.survey import Survey
 
     where = layout(platform, hosts)
     survey, (cluster,) = Survey(where, results), where.hosts  # raises the reason if there are no lines

@@ -19,8 +19,7 @@ from apps.options.settings import SettingsOptions
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import fields_of, option, titled
+from platforms.command.request import JsonOption, WideOption, fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
 from platforms.options import PlatformOptions, platform_from_request
 from platforms.plotting.pictures import check_picture, write_picture

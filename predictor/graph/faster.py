@@ -19,12 +19,12 @@ import numpy as np
 
 from platforms.model.platform import Link, Route
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Timing
-from predictor.dpgraph.ways import DirectedPath
+from predictor.dpgraph.network import NetworkModel
+from predictor.network.value import DirectedPath, Timing
 
 _DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
 _EXPLAINED = 0.98  # a path is as fast as its narrowest known link, if its rate is at least this share of the link's
-_PENALTY_BYTES = 9000  # the size of the messages by whose times flows share links, as in predictor.dpgraph.measured
+_PENALTY_BYTES = 9000  # the size of the messages by whose times flows share links, as in predictor.network.fit
 _NODE, _BETWEEN = "of ", "between "
 WHOLE = "the whole network"
 

@@ -26,7 +26,7 @@ from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.graph.left_out import left_out
 from predictor.graph.scaling import Curve, Process, ScaledProcess, Work, work_of
-from predictor.network.survey import layout
+from predictor.network.layout import layout
 from predictor.sends import tables as li_tables
 from predictor.sends.components import MessageComponents, identify_components
 from predictor.sends.send_model import Line, SendModel, Side

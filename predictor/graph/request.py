@@ -9,8 +9,7 @@ from apps.options.dry_run import DryRunOption
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
 from apps.options.settings import ComputeOptions
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.options import PlacementOptions, PlatformOptions
 from predictor.evidence.given import RecordingOptions
 

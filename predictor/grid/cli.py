@@ -21,9 +21,8 @@ from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption
 from platforms.command.parser import any_case
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file

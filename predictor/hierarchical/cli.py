@@ -19,8 +19,7 @@ from apps.options.settings import ComputeOptions
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import given, option, titled
+from platforms.command.request import JsonOption, given, option, titled
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.evidence.given import RecordingOptions, given_from_request

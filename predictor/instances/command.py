@@ -29,9 +29,8 @@ from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
 from platforms.command.parser import any_case
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import read_checked
 from platforms.files.commented_csv import commented_rows

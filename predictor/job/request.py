@@ -8,8 +8,7 @@ from typing import ClassVar
 from apps.options.machines import MachineOptions
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
-from platforms.command.common import JsonOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions
 from platforms.prices.options import CostOptions

@@ -81,6 +81,10 @@ class _ExpectedGraph(GraphModel):
         """Return the iterations of the program."""
         return super().sections(target) if self.folded is None else self.folded
 
+    @property
+    def sizes(self) -> None:
+        """None: the network is measured before it is known what will be sent."""
+
     def network(self, target: Target, routes: RoutesOf | None = None) -> NetworkModel:
         """Return the network between the target's hosts; of very many that are alike, without reading all routes."""
         # Imported here for a quick start: it is slow to import.
@@ -381,7 +385,8 @@ class LearnedPredictor:
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return the requests for one more recording where what was learned is not exact, and on the network."""
-        asked = [request for request in self.graph.further(targets, evidence) if request.kind != "recording"]
+        networks = [piece for piece in evidence if piece.request.kind != "recording"]
+        asked = self.graph.further(targets, networks)
         if self.recorded:
             return asked
         model = self.fit(evidence)

@@ -1,6 +1,7 @@
 """Describe a network by times of messages between its hosts.
 
-Public faces: ``survey.layout``, ``segments.pieces``, ``unmeasured``.
+Public faces: ``survey.next_plan``, ``survey.Survey``, ``fit.NetworkFit``, ``value``, ``lines``, ``segments.pieces``,
+``unmeasured``.
 """
 
 from pathlib import Path

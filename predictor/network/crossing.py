@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.probes.network.measure import Exchange
-from apps.probes.plan import Measurement
 from platforms.addons import is_there, provided
 from predictor.network.distances import Distances
 from predictor.network.shared_links import Flow, SharingExperiment, SharingTimes, Structure, packed
@@ -69,12 +68,12 @@ class Crossing:
             ]
         return [self.exchanges(c, flows) for c, flows in self._to_check()]
 
-    def take(self, result: Measurement) -> None:
-        """Take the result of a round."""
-        times = iter(result.times_s)
+    def take(self, times_s: Sequence[Sequence[float]]) -> None:
+        """Take the times of a round."""
+        times = iter(times_s)
         if not self._open:
-            for (c, flows), times_s in zip(self._to_check(), times, strict=True):
-                self.checks.setdefault(c, []).append(Check(tuple(flows), tuple(times_s)))
+            for (c, flows), of_check in zip(self._to_check(), times, strict=True):
+                self.checks.setdefault(c, []).append(Check(tuple(flows), tuple(of_check)))
             return
         for c, batches in self._open.items():
             answers = {}

@@ -1,6 +1,6 @@
 """Distances between the hosts of a cluster, by ping-pongs of one byte between all of them.
 
-In most clusters every pair is equally far; then few pairs are measured.  In a fat tree, a torus or a dragonfly some
+In most clusters every pair is equally far.  In a fat tree, a torus or a dragonfly some
 pairs have more switches between them, which the latency shows.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, zip_longest
 
 import numpy as np
+
+from predictor.network.loads import tournament
 
 MOST_HOSTS = 64  # of a cluster whose pairs are all measured: their number grows with the square
 MOST_DISTANCES = 8  # of a cluster: latencies that differ more are not those of a few kinds of paths
@@ -21,36 +23,14 @@ _LEAST_HOSTS = 3
 Pair = tuple[str, str]
 
 
-def first_pairs(hosts: Mapping[str, Sequence[str]]) -> list[Pair]:
-    """Return the pairs whose latency is measured first: of the first host and all others, and of neighbours in order.
+def rounds_of_pairs(hosts: Mapping[str, Sequence[str]]) -> list[list[Pair]]:
+    """Return all pairs of hosts of each cluster whose distances can be told apart, in rounds without a common host.
 
     Args:
         hosts: The hosts in use by cluster.
     """
-    pairs: dict[Pair, None] = {}
-    for members in hosts.values():
-        if _LEAST_HOSTS <= len(members) <= MOST_HOSTS:
-            pairs |= dict.fromkeys((members[0], other) for other in members[1:])
-            pairs |= dict.fromkeys(pairwise(members))
-    return list(pairs)
-
-
-def further_pairs(
-    hosts: Mapping[str, Sequence[str]], latency_s: Mapping[Pair, float], scatter: Mapping[str, float]
-) -> list[Pair]:
-    """Return all other pairs of the clusters whose first pairs differ.
-
-    Args:
-        hosts: The hosts in use by cluster.
-        latency_s: The latencies of the first pairs.
-        scatter: As for ``distances``.
-    """
-    pairs = []
-    for c, members in hosts.items():
-        first = np.array([latency_s[pair] for pair in combinations(members, 2) if pair in latency_s])
-        if len(first) and first.max() > first.min() * (1 + _alike(c, scatter)):
-            pairs += [pair for pair in combinations(members, 2) if pair not in latency_s]
-    return pairs
+    rounds = [tournament(members) for members in hosts.values() if _LEAST_HOSTS <= len(members) <= MOST_HOSTS]
+    return [[pair for pairs in together for pair in pairs] for together in zip_longest(*rounds, fillvalue=[])]
 
 
 @dataclass(frozen=True)
@@ -86,29 +66,24 @@ class Distances:
 
 
 def distances(
-    hosts: Mapping[str, Sequence[str]], latency_s: Mapping[Pair, float], scatter: Mapping[str, float]
+    hosts: Mapping[str, Sequence[str]], latency_s: Mapping[frozenset[str], float], scatter: float
 ) -> dict[str, Distances]:
     """Return the distances inside each cluster of which all pairs were measured.
 
     Args:
         hosts: The hosts in use by cluster.
         latency_s: The measured latencies.
-        scatter: By cluster: the median relative error of its ping-pongs around their lines; 0 in simulation.
+        scatter: The median relative error of ping-pongs around their lines; 0 in simulation.
     """
     by_cluster = {}
     for c, members in hosts.items():
-        if len(members) < _LEAST_HOSTS or not all(pair in latency_s for pair in combinations(members, 2)):
-            continue
-        table = np.zeros((len(members), len(members)))
-        for (i, a), (j, b) in combinations(enumerate(members), 2):
-            table[i, j] = table[j, i] = latency_s[a, b]
-        by_cluster[c] = Distances(tuple(members), table, _kinds(table, _alike(c, scatter)))
+        pairs = [(i, j, frozenset((a, b))) for (i, a), (j, b) in combinations(enumerate(members), 2)]
+        if len(members) >= _LEAST_HOSTS and all(pair in latency_s for *_, pair in pairs):
+            table = np.zeros((len(members), len(members)))
+            for i, j, pair in pairs:
+                table[i, j] = table[j, i] = latency_s[pair]
+            by_cluster[c] = Distances(tuple(members), table, _kinds(table, max(ALIKE, _SCATTERS * scatter)))
     return by_cluster
-
-
-def _alike(c: str, scatter: Mapping[str, float]) -> float:
-    """Return the relative difference of latencies up to which they are the same."""
-    return max(ALIKE, _SCATTERS * scatter.get(c, 0.0))
 
 
 def _kinds(latency_s: np.ndarray, alike: float) -> np.ndarray:

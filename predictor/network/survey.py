@@ -1,150 +1,65 @@
 """The messages that measure a network, and the lines of time over size that they show.
 
-Ping-pongs between two nodes of each cluster, between each pair of clusters and from a node to itself give latency and
-rate by size.  Shared links show only under load: messages from one node, to one node, both ways, around a cluster,
-between clusters one way and both ways, and from a cluster to all others, in a cluster of two nodes also together with
-messages inside it.
-
-Messages of one byte between all nodes of a cluster show whether some pairs are farther apart than others.  If so, each
-distance gets ping-pongs of its own, and further experiments find the links that are shared inside the cluster
-(``crossing``).
+The first experiments are the same for all programs: ping-pongs of many sizes between two hosts, which show what sizes
+do; of few sizes on every other kind of path; and messages under load (``loads``).  A thrifty survey takes the effect of
+sizes to be in proportion to the latency and to the rate of a path.  A deep one measures every line of every path,
+repeats loads whose messages did not overlap, and finds how far the hosts of a cluster are apart: if some pairs are
+farther than others, each distance gets ping-pongs of its own, and further experiments find the links that are shared
+inside the cluster (``crossing``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import combinations, permutations
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, permutations
 
 import numpy as np
 
-from apps.probes.network.measure import Exchange, ExperimentsLater, LateReceive, NetworkPlan
-from apps.probes.plan import Measurement
+from apps.probes.network.measure import Exchange, Experiment, ExperimentsLater, LateReceive, NetworkPlan
+from apps.probes.plan import Measurement, Plan
 from platforms.model.platform import Platform
-from predictor.base import OutOfRange
+from predictor.network import lines, loads
 from predictor.network.crossing import Crossing
-from predictor.network.distances import distances, first_pairs, further_pairs
-from predictor.network.segments import Piece, measured_pieces
+from predictor.network.distances import Distances, distances, rounds_of_pairs
+from predictor.network.layout import HostsByCluster, Pair, layout
+from predictor.network.lines import LINE_BYTES, alone_s, sizes_bytes
+from predictor.network.loads import FarName, Load, LoadName
+from predictor.network.segments import Piece
 
-LARGE_BYTES = 8_000_000  # size of messages under load, whose time is long against latencies
-_RATIO = 1.05  # ratio of consecutive sizes
-_DENSE_UP_TO_BYTES = 150_000
-_LARGEST_BUFFERED_BYTES = 2**22  # largest size for which it is tested whether a sender waits for its receiver
+_LARGEST_BUFFERED_BYTES = 2**20  # largest size for which it is tested whether a sender waits for its receiver
 _SIZES_PER_GAP = 15  # number of sizes that one plan measures around the end of a line
 _EXACT = 1e-4  # relative: the end of a line need not be known more exactly
+_TIMES_LATE = 2  # delay of a late receiver, in times of a message and its answer
 # Messages that are to share links inside a cluster have a size between these.
 _LEAST_CROSSING_BYTES, _MOST_CROSSING_BYTES = 200_000, 8_000_000
+_MOST_LOAD_BYTES = 8_000_000
+_MOST_ENVELOPE_BYTES = 256
+_OVERLAP = 20  # messages under load take this many times as long as one may begin after another
+_SLOWED, _BOTH_SLOWED = 1.002, 1.1  # messages between two clusters that take longer share a link; beside opposite ones
 
-
-Experiment = tuple[Exchange, ...]
-FarName = tuple[str, str, int]  # a cluster, twice, and the number of a distance
 Name = str | tuple[str, str] | FarName  # of a kind of paths
+Times = Sequence[Sequence[float]]  # by experiment and exchange, s
+Part = tuple[Sequence[Experiment], Callable[[Times], None]]  # experiments, and what reads their times
+Steps = Generator[Sequence[Experiment], Times, None]
 
 
-@cache
-def sizes_bytes() -> tuple[int, ...]:
-    """Return the sizes of the ping-pongs: dense where protocols change, then doubling."""
-    dense = np.unique(np.round(np.geomspace(1, _DENSE_UP_TO_BYTES, int(np.log(_DENSE_UP_TO_BYTES) / np.log(_RATIO)))))
-    return tuple(int(size) for size in dense) + tuple(2**power for power in range(18, 24))
-
-
-@dataclass(frozen=True)
-class HostsByCluster:
-    """The hosts in use, cluster by cluster."""
-
-    hosts: dict[str, tuple[str, ...]]  # by cluster
-
-    @property
-    def classes(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Two hosts for each kind of path, with key (c, c) in a cluster and (c, d) between two clusters."""
-        pairs = {(name, name): (hosts[0], hosts[1]) for name, hosts in self.hosts.items() if len(hosts) > 1}
-        for c, d in combinations(self.hosts, 2):
-            pairs[c, d] = (self.hosts[c][0], self.hosts[d][0])
-        return pairs
-
-    @property
-    def series(self) -> dict[tuple[str, str] | str, tuple[str, str]]:
-        """The two hosts of the ping-pongs of each class of paths and, from a host to itself, of each cluster."""
-        selves = ((c, (hosts[0], hosts[0])) for c, hosts in self.hosts.items())
-        return dict([*self.classes.items(), *selves])
-
-    def pairs(self, c: str, d: str) -> list[tuple[str, str]]:
-        """Return disjoint pairs of hosts, with one host in each cluster."""
-        return list(zip(self.hosts[c], self.hosts[d], strict=False))
-
-    def ring(self, c: str) -> list[tuple[str, str]]:
-        """Return each host of a cluster with the next one, the last with the first."""
-        hosts = self.hosts[c]
-        return list(zip(hosts, hosts[1:] + hosts[:1], strict=True))
-
-    def outside(self, c: str) -> list[tuple[str, str]]:
-        """Return each host of a cluster with a host of another cluster; the other clusters take turns."""
-        others = [host for row in zip_round([h for d, h in self.hosts.items() if d != c]) for host in row]
-        return list(zip(self.hosts[c], others * len(self.hosts[c]), strict=False))
-
-
-def zip_round(groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the first member of each group, then the second of each group that has one, and so on."""
-    return [[group[i] for group in groups if i < len(group)] for i in range(max(map(len, groups), default=0))]
-
-
-def layout(platform: Platform, placement: Sequence[str]) -> HostsByCluster:
-    """Return the hosts of a placement by cluster, in the platform's order."""
-    used = set(placement)
-    by_cluster = {c.name: tuple(h.name for h in c.hosts if h.name in used) for c in platform.clusters}
-    return HostsByCluster({name: hosts for name, hosts in by_cluster.items() if hosts})
-
-
-def _one_way(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
-    return tuple(Exchange(a, b, LARGE_BYTES, 0) for a, b in pairs)
-
-
-def _both_ways(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
-    return _one_way([pair for a, b in pairs for pair in ((a, b), (b, a))])
-
-
-def loads(where: HostsByCluster) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
-    """Return the experiments under load, by the part that is under load and its clusters."""
-    experiments: dict[tuple[str, ...], tuple[Exchange, ...]] = {}
-    for c, hosts in where.hosts.items():
-        if len(hosts) > 1:
-            experiments["both", c] = _both_ways([hosts[:2]])
-            experiments["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], hosts[1])])
-        elif len(where.hosts) > 1:
-            elsewhere = next(members[0] for d, members in where.hosts.items() if d != c)
-            experiments["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], elsewhere)])
-        if len(hosts) > 2:
-            experiments["out", c] = _one_way([(hosts[0], other) for other in hosts[1:3]])
-            experiments["in", c] = _one_way([(other, hosts[0]) for other in hosts[1:3]])
-            experiments["ring", c] = _one_way(where.ring(c))
-        if len(where.hosts) > 1:
-            experiments["outside", c] = _both_ways(where.outside(c))
-            if len(hosts) == 2:  # too few for a ring that loads the cluster more than its messages to others do
-                experiments["inside and outside", c] = _both_ways([hosts, *where.outside(c)])
-    for c, d in permutations(where.hosts, 2):
-        if len(where.hosts[c]) > 1:
-            near, far = where.hosts[c][:2], (where.hosts[c][0], where.hosts[d][0])
-            experiments["near and far", c, d] = _one_way([near, far])
-    for c, d in combinations(where.hosts, 2):
-        experiments["one way", c, d] = _one_way(where.pairs(c, d))
-        experiments["one way", d, c] = _one_way(where.pairs(d, c))
-        experiments["two ways", c, d] = _both_ways(where.pairs(c, d))
-    return experiments
-
-
-def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Measurement] = ()) -> NetworkPlan | None:
+def next_plan(
+    platform: Platform,
+    placement: Sequence[str],
+    results: Sequence[Measurement] = (),
+    *,
+    deep: bool = True,
+    sizes: Collection[int] | None = None,
+) -> NetworkPlan | None:
     """Return the next experiments for the hosts of a placement; None if the results suffice.
-
-    The first plan holds all experiments that every network needs.  Where a cluster's pairs of hosts differ, the next
-    one has ping-pongs for each further distance.  Further plans measure sizes around the ends of lines, and around the
-    size from which on a sender waits for its receiver, until these are known to a few bytes; then, where pairs differ,
-    the links that messages inside the cluster share.
 
     Args:
         platform: The platform.
         placement: The hosts.
         results: The results of all plans so far.
+        deep: As for ``Survey``.
+        sizes: As for ``Survey``.
 
     Raises:
         OutOfRange: The measured times do not lie on lines.
@@ -152,191 +67,299 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
     where = layout(platform, placement)
     if not results:
         key = ("first experiments", *where.hosts.items())
-        return NetworkPlan(platform, ExperimentsLater(_first_count(where), key, lambda: _first_experiments(where)))
-    survey = Survey(where, results)
-    if survey.distance_experiments:
-        return NetworkPlan(platform, survey.distance_experiments)
-    narrower: list[tuple[Exchange, ...] | LateReceive] = []
-    for gap in survey.open_gaps():
-        narrower += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
-    narrower += survey.late_experiments()
-    further = narrower or survey.crossing.experiments()
+        return NetworkPlan(platform, ExperimentsLater(_first_count(where), key, lambda: Survey(where).next))
+    further = Survey(where, results, deep=deep, sizes=sizes).next
     return NetworkPlan(platform, tuple(further)) if further else None
 
 
-def _first_experiments(where: HostsByCluster) -> Iterator[Experiment]:
-    """Yield the experiments that every network needs."""
-    for a, b in where.series.values():
-        yield from _ping_pongs(a, b, sizes_bytes())
-    yield from loads(where).values()
-    yield from _pings(first_pairs(where.hosts))
+def is_first(plan: Plan | None) -> bool:
+    """Return whether a plan is the first one of a survey."""
+    return isinstance(plan, NetworkPlan) and isinstance(plan.experiments, ExperimentsLater)
 
 
 def _first_count(where: HostsByCluster) -> int:
-    """Return the number of these experiments, which on many clusters are too many to be made."""
-    sizes, clusters = [len(hosts) for hosts in where.hosts.values()], len(where.hosts)
-    several, pairs = sum(size > 1 for size in sizes), clusters * (clusters - 1) // 2
-    ping_pongs = (several + pairs + clusters) * (1 + len(sizes_bytes()))
-    alone = sum(2 * (size > 1) + 3 * (size > 2) for size in sizes)
-    outside = sum((size == 1) + 1 + (size == 2) for size in sizes) if clusters > 1 else 0
-    between = several * (clusters - 1) + 3 * pairs
-    return ping_pongs + alone + outside + between + 2 * len(first_pairs(where.hosts))
+    """Return the number of the first experiments, which on many clusters are too many to be made."""
+    (a, b), paths = next(iter(where.series.values())), len(where.classes) + len(where.hosts)
+    dense = 1 + len(sizes_bytes()) + (sum(map(_tests_late, sizes_bytes())) if a != b else 0)
+    few = (paths - 1) * (2 + len(LINE_BYTES))
+    return dense + few + loads.first_count(where.hosts)
 
 
-def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
+def _tests_late(size: int) -> bool:
+    return size <= _LARGEST_BUFFERED_BYTES
+
+
+def _ping_pongs(a: str, b: str, sizes: Iterable[int]) -> list[Experiment]:
     """Return ping-pongs of these sizes after one that does not count, because earlier messages may still disturb it."""
     return [(Exchange(a, b, size, size),) for size in (1, *sizes)]
-
-
-def _pings(pairs: Iterable[tuple[str, str]]) -> list[Experiment]:
-    """Return ping-pongs of one byte."""
-    return [ping for pair in pairs for ping in _ping_pongs(*pair, [1])]
-
-
-def _ping_s(pairs: Sequence[tuple[str, str]], times: Sequence[Sequence[float]]) -> dict[tuple[str, str], float]:
-    """Return the latency of each pair, s."""
-    return {pair: times[2 * i + 1][0] / 2 for i, pair in enumerate(pairs)}
-
-
-def _disjoint(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Return the pairs in sets without a common host: ping-pongs of one byte do not disturb each other."""
-    sets: list[list[tuple[str, str]]] = []
-    for pair in pairs:
-        home = next((members for members in sets if all(set(pair).isdisjoint(other) for other in members)), None)
-        if home is None:
-            sets.append([pair])
-        else:
-            home.append(pair)
-    return sets
 
 
 class Survey:
     """The lines of the ping-pongs' times over sizes, and the ends of the lines ("breaks").
 
+    Args:
+        where: The hosts in use.
+        results: The results of the experiments so far.
+        deep: Measure all lines of all paths, and what is shared inside clusters.
+        sizes: The sizes that the programs send, for which breaks have to be known; None: any.
+
     Attributes:
+        next: The next experiments; none if the results suffice.
         row: The number of each class of paths, by its name in HostsByCluster.series.
+        points: The one-way times of its ping-pongs, s, by name and size.
         lines: The pieces of each row.
-        loads_s: The seconds of the exchanges of each experiment under load.
+        loads: The experiments under load.
+        loads_s: The seconds of their exchanges.
         between: The last size known to lie before each break and the first known to lie after it.  A break's name is
             the index of the first of sizes_bytes() after it.
-        distances: By cluster: how far its hosts are from each other, if that was measured.
-        far_s: The seconds of the exchanges of each experiment of ``far_loads``.
+        envelope_bytes: What each message carries beside its own bytes; 0: not known.
+        distances: By cluster whose pairs of hosts differ: how far they are from each other.
         crossing: The links that messages inside clusters share, and the experiments that find them.
 
     Raises:
         OutOfRange: The times of a row do not lie on lines, or a line does not rise.
     """
 
-    def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
-        self._series: dict[Name, tuple[str, str]] = dict(where.series.items())
-        self._where = where
+    def __init__(
+        self,
+        where: HostsByCluster,
+        results: Sequence[Measurement] = (),
+        *,
+        deep: bool = True,
+        sizes: Collection[int] | None = None,
+    ):
+        self._where, self._deep, self._wanted = where, deep, sizes
+        self._pairs: dict[Name, Pair] = dict(where.series.items())
         self._cluster = {host: c for c, members in where.hosts.items() for host in members}
-        first, loaded = results[0].times_s, loads(where)
-        at = len(self._series) * (1 + len(sizes_bytes()))
-        self.lines = list(_lines(tuple(self._series.values()), first[:at]))
-        self._scatter = {
-            name[0]: _scatter(line, times)
-            for name, line, times in zip(self._series, self.lines, _by_row(first[:at]), strict=True)
-            if isinstance(name, tuple) and name[0] == name[1]
-        }
-        self.loads_s = dict(zip(loaded, first[at : at + len(loaded)], strict=True))
-        self.row: dict[Name, int] = {name: i for i, name in enumerate(self._series)}
-        self.far_s: dict[tuple[str, str, int], tuple[float, ...]] = {}
-        further = list(results[1:])
-        self._find_distances(_ping_s(first_pairs(where.hosts), first[at + len(loaded) :]), further)
-        if self._far_experiments and further:
-            self._take_far(further.pop(0).times_s)
-        self.row = {name: i for i, name in enumerate(self._series)}
-        self._quickest = self._breaks()
-        self.between = {gap: (sizes_bytes()[gap - 1], sizes_bytes()[gap]) for gap in sorted(self._quickest)}
-        # The same for the sizes from which on a sender waits for a late receiver, and a message for a late receive.
+        self.row: dict[Name, int] = {name: i for i, name in enumerate(self._pairs)}
+        self.lines: list[list[Piece]] = [[] for _ in self._pairs]
+        self.points: dict[Name, dict[int, float]] = {name: {} for name in self._pairs}
+        self.loads: dict[LoadName, Load] = {}
+        self.loads_s: dict[LoadName, Sequence[float]] = {}
+        self.envelope_bytes = 0.0
+        self.distances: dict[str, Distances] = {}
+        self.between: dict[int, tuple[int, int]] = {}
+        self._quickest: dict[int, int] = {}  # by break: the row with the smallest latency that shows it
+        # The same as ``between`` for the sizes from which on a sender waits for a late receiver, and a message for a
+        # late receive.
         self._late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
-        while further and (self.open_gaps() or self.late_experiments()):
-            self._narrow(further.pop(0))
-        self.crossing = Crossing(
-            {} if self.distance_experiments else self.distances, self._crossing_bytes, self._exchange_s
+        self.crossing = Crossing({}, self._crossing_bytes, self._exchange_s)
+        steps = self._steps()
+        self.next: Sequence[Experiment] = next(steps)
+        for result in results:
+            try:
+                self.next = steps.send(result.times_s)
+            except StopIteration:
+                self.next = ()
+                break
+
+    def _steps(self) -> Steps:
+        """Yield experiments, and take their times, until all is known."""
+        reference, *others = self._pairs
+        first = [self._dense(reference), *(self._few(name) for name in others)]
+        yield from _carried_out([*first, self._loaded(loads.first_loads(self._where.hosts))])
+        for _ in range(2):  # lines in proportion and the envelope depend on each other
+            for name in others:
+                self.lines[self.row[name]] = self._in_proportion(name)
+            self.envelope_bytes = self._find_envelope()
+        if self._deep:
+            yield from _carried_out([*self._deeper(others), *self._narrowing()])
+        while parts := [*self._unsettled(), *self._narrowing()]:
+            yield from _carried_out(parts)
+        if self._deep:
+            self.crossing = Crossing(self.distances, self._crossing_bytes, self._exchange_s)
+            while experiments := self.crossing.experiments():
+                self.crossing.take((yield experiments))
+
+    def _dense(self, name: Name) -> Part:
+        """Return the ping-pongs of all sizes on a kind of path; on the reference also messages to a late receiver."""
+        (a, b), late = self._pairs[name], self.row[name] == 0 and len(set(self._pairs[name])) == 2
+        warm_up, *pings = _ping_pongs(a, b, sizes_bytes())
+        experiments: list[Experiment] = [warm_up]
+        for size, ping in zip(sizes_bytes(), pings, strict=True):
+            experiments.append(ping)
+            if late and _tests_late(size):
+                experiments.append(LateReceive(a, b, size, _TIMES_LATE, relative=True))
+
+        def take(times: Times) -> None:
+            pings = tuple(time[0] / 2 for time, made in zip(times, experiments, strict=True) if isinstance(made, tuple))
+            delayed = (time for time, made in zip(times, experiments, strict=True) if isinstance(made, LateReceive))
+            self.points[name] = dict(zip(sizes_bytes(), pings[1:], strict=True))
+            self.lines[self.row[name]] = list(lines.line_between(a, b, pings[1:]))
+            for size, (send_s, receive_s) in zip(sizes_bytes(), delayed, strict=False):
+                self._sort(size, self.points[name][size], send_s, receive_s, 2 * _TIMES_LATE)
+            self._find_breaks()
+
+        return experiments, take
+
+    def _few(self, name: Name) -> Part:
+        """Return the ping-pongs that show latency and rate of a kind of path."""
+
+        def take(times: Times) -> None:
+            points = self.points[name] = dict(zip((1, *LINE_BYTES), _one_way_s(times), strict=True))
+            if not points[LINE_BYTES[1]] > points[LINE_BYTES[0]]:
+                problem = f"{LINE_BYTES[1]} bytes do not take longer than {LINE_BYTES[0]}, so that the rate is unknown"
+                raise lines.no_lines(*self._pairs[name], problem)
+
+        return _ping_pongs(*self._pairs[name], (1, *LINE_BYTES)), take
+
+    def _in_proportion(self, name: Name) -> list[Piece]:
+        """Return the lines of a kind of path, by its latency and rate over those of the reference."""
+        return lines.in_proportion(
+            self.lines[0], self.points[next(iter(self._pairs))], self.points[name], self.envelope_bytes
         )
-        for result in further:
-            self.crossing.take(result)
 
-    def _breaks(self) -> dict[int, int]:
-        """Return, by break, the row with the smallest latency that shows it."""
-        breaks: dict[int, int] = {}
-        for row, line in enumerate(self.lines):
-            for piece in line[1:]:
-                gap = piece.first
-                other = breaks.get(gap, row)
-                if line[0].start_s <= self.lines[other][0].start_s:
-                    breaks[gap] = row
-        for gap in sorted(breaks):  # some rows may show the same break one point later than others
-            if gap - 1 in breaks:
-                del breaks[gap]
-        return breaks
+    def _find_envelope(self) -> float:
+        """Return the bytes that each message carries beside its own, from two messages that share the link of a node.
 
-    def _find_distances(self, latency_s: dict[tuple[str, str], float], further: list[Measurement]) -> None:
-        """Find how far the hosts of each cluster are from each other, and which distances need lines of their own.
-
-        If the first latencies differ, those of further pairs are the first of the further results.
+        A message alone shows them as latency.  Of two that share a link as fast as one of them alone, and of their two
+        answers, each waits for those of the other.  0: not known.
         """
-        self._more = further_pairs(self._where.hosts, latency_s, self._scatter)
-        if self._more and further:
-            for pairs, times_s in zip(_disjoint(self._more), further.pop(0).times_s, strict=True):
-                latency_s |= {pair: time_s / 2 for pair, time_s in zip(pairs, times_s, strict=True)}
-            self._more = []
-        self.distances = distances(self._where.hosts, latency_s, self._scatter)
-        self._far = {
-            (c, c, kind): of_cluster.pair_of(kind)
-            for c, of_cluster in self.distances.items()
-            if of_cluster.few
-            for kind in range(of_cluster.count)
-            if kind != of_cluster.kind_of(*self._series[c, c])
+        load, times_s = self.loads.get("out", ()), self.loads_s.get("out", ())
+        for c in self._where.hosts if self._is_exact else ():
+            inside = [i for i, e in enumerate(load) if self._cluster[e.source] == c]
+            if inside:
+                line = self.lines[self.row[c, c]]
+                longer_s = max(times_s[i] for i in inside) - line[-1].start_s - alone_s(line, 0)
+                more_s = longer_s - sum(load[i].size_bytes for i in inside) * line[-1].s_per_byte
+                if 0 < (made := more_s / (line[-1].s_per_byte + line[0].s_per_byte)) < _MOST_ENVELOPE_BYTES:
+                    return made
+        return 0.0
+
+    @property
+    def _scatter(self) -> float:
+        return lines.scatter(self.lines[0][0], list(self.points[next(iter(self._pairs))].values()))
+
+    @property
+    def _is_exact(self) -> bool:
+        """The reference's times lie on their lines, as in simulation."""
+        return self._scatter <= lines.ON_LINE
+
+    def _of_pieces(self, name: Name) -> Part:
+        """Return ping-pongs of three sizes on each of the reference's lines, which show those of a kind of path."""
+        known = self.points[name]
+        sizes = sorted(lines.sizes_on_lines(self.lines[0]) - known.keys())
+
+        def take(times: Times) -> None:
+            known.update(zip(sizes, _one_way_s(times), strict=True))
+            self.lines[self.row[name]] = lines.through_points(self.lines[0], known)
+
+        return _ping_pongs(*self._pairs[name], sizes), take
+
+    def _loaded(self, made: Mapping[LoadName, Load]) -> Part:
+        def take(times: Times) -> None:
+            self.loads.update(made)
+            self.loads_s.update(zip(made, map(tuple, times), strict=True))
+
+        return list(made.values()), take
+
+    def _pinged(self) -> Part:
+        """Return ping-pongs of one byte of all pairs of hosts of each cluster, those without a common host at once."""
+        rounds = rounds_of_pairs(self._where.hosts)
+
+        def take(times: Times) -> None:
+            latency_s = {
+                frozenset(pair): time_s / 2
+                for pairs, times_s in zip(rounds, times, strict=True)
+                for pair, time_s in zip(pairs, times_s, strict=True)
+            }
+            known = distances(self._where.hosts, latency_s, self._scatter)
+            self.distances = {c: of_cluster for c, of_cluster in known.items() if of_cluster.few}
+
+        return [tuple(Exchange(a, b, 1, 1) for a, b in pairs) for pairs in rounds], take
+
+    def _deeper(self, others: Sequence[Name]) -> list[Part]:
+        """Return the experiments of a deep survey whose need the first ones show."""
+        parts = [self._of_pieces(name) if self._is_exact else self._dense(name) for name in others]
+        more: dict[LoadName, Load] = {}
+        for (c, d), number in loads.round_of(list(self._where.hosts)).items():
+            if self._is_slowed(("one way", number), c, d, _SLOWED) or self._is_slowed(
+                ("two ways", number), c, d, _BOTH_SLOWED
+            ):
+                more |= loads.loads_between(self._where.hosts, c, d)
+        for c, d in permutations(self._where.hosts, 2):
+            if load := loads.near_and_far(self._where.hosts, c, d):
+                near, far = self.lines[self.row[c, c]][-1], self.lines[self.row_between(c, d)][-1]
+                if not self._is_exact or far.start_s - near.start_s > near.s_per_byte * loads.NEAR_BYTES / 2:
+                    more["near and far", c, d] = tuple(replace(e, size_bytes=loads.LARGE_BYTES) for e in load)
+        more = {name: self._overlapping(load) for name, load in more.items()}
+        for name, load in self.loads.items():
+            if name[0] in ("outside", "mixed") and (longer := self._overlapping(load)) != load:
+                more[name] = longer
+        return [*parts, self._loaded(more), self._pinged()]
+
+    def _is_slowed(self, name: LoadName, c: str, d: str, by: float) -> bool:
+        """Return whether messages between two clusters took longer than alone in an experiment with other clusters."""
+        load, ends = self.loads[name], {c, d}
+        flows = [i for i, e in enumerate(load) if {self._cluster[e.source], self._cluster[e.destination]} == ends]
+        if len(flows) == len(load):
+            return False  # it was measured alone
+        alone = self._exchange_s((load[flows[0]].source, load[flows[0]].destination), loads.LARGE_BYTES)
+        return max(self.loads_s[name][i] for i in flows) > by * alone
+
+    def _overlapping(self, load: Load) -> Load:
+        """Return an experiment under load with messages so large that all flow together for most of their time."""
+        ends = {(e.source, e.destination) for e in load}
+        last = [self.lines[self.row[self._cluster[a]] if a == b else self.row_of(a, b)][-1] for a, b in ends]
+        spread_s = max(line.start_s for line in last) - min(line.start_s for line in last)
+        size = min(_OVERLAP * spread_s / min(line.s_per_byte for line in last), _MOST_LOAD_BYTES)
+        if not self._is_exact:
+            size = _MOST_LOAD_BYTES
+        return tuple(replace(e, size_bytes=int(size)) for e in load) if size > loads.LARGE_BYTES else load
+
+    def _unsettled(self) -> list[Part]:
+        """Return the ping-pongs of all sizes where a line is not as on the reference, and those of new distances."""
+        parts = [self._dense(name) for name, row in self.row.items() if not self.lines[row]]
+        far = {
+            (c, c, kind): there.pair_of(kind)
+            for c, there in self.distances.items()
+            for kind in range(there.count)
+            if kind != there.kind_of(*self._pairs[c, c]) and (c, c, kind) not in self.row
         }
+        for name, pair in far.items():
+            self.row[name] = len(self.lines)
+            self._pairs[name] = pair
+            self.points[name] = {}
+            self.lines.append([])
+            parts.append(self._dense(name))
+        return [*parts, self._loaded(self._far_loads(far))] if far else parts
 
-    @property
-    def distance_experiments(self) -> tuple[Experiment, ...]:
-        """The next experiments that find distances and their lines; none if these are known."""
-        together = (tuple(Exchange(a, b, 1, 1) for a, b in pairs) for pairs in _disjoint(self._more))
-        return tuple(together) or self._far_experiments
-
-    @property
-    def _far_experiments(self) -> tuple[Experiment, ...]:
-        """The ping-pongs of each further distance, and its loads; none if there are none or they are among the results.
-
-        A load is a message to the farther host together with one to a nearer host.
-        """
-        if self._far.keys() <= self.row.keys():
-            return ()
-        pings = [ping for pair in self._far.values() for ping in _ping_pongs(*pair, sizes_bytes())]
-        return (*pings, *self.far_loads.values())
-
-    @property
-    def far_loads(self) -> dict[FarName, Experiment]:
+    def _far_loads(self, far: Iterable[FarName]) -> dict[LoadName, Load]:
         """For each further distance, the messages of a host to a near host and to one so far away."""
-        experiments = {}
-        for (c, _, kind), _ in self._far.items():
+        made: dict[LoadName, Load] = {}
+        for c, _, kind in far:
             there = self.distances[c]
-            near = there.kind_of(*self._series[c, c])
+            near = there.kind_of(*self._pairs[c, c])
             for a in there.hosts:
                 of_kind = {there.kind_of(a, b): b for b in there.hosts if b != a}
                 if {near, kind} <= of_kind.keys():
-                    experiments[c, c, kind] = _one_way([(a, of_kind[near]), (a, of_kind[kind])])
+                    ends = (of_kind[near], of_kind[kind])
+                    made[c, c, kind] = tuple(Exchange(a, b, _MOST_LOAD_BYTES, 0) for b in ends)
                     break
-        return experiments
+        return made
 
-    def _take_far(self, times: Sequence[Sequence[float]]) -> None:
-        self._series.update(self._far.items())
-        pings = len(self._far) * (1 + len(sizes_bytes()))
-        self.lines += _lines(tuple(self._far.values()), times[:pings])
-        self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))
+    def _find_breaks(self) -> None:
+        """Record the breaks of all lines, each with the row of the smallest latency that shows it."""
+        breaks: dict[int, int] = {}
+        for row, line in enumerate(self.lines):
+            for piece in line[1:]:
+                other = breaks.get(piece.first, row)
+                if line[0].start_s <= self.lines[other][0].start_s:
+                    breaks[piece.first] = row
+        for gap in sorted(breaks):  # some rows may show the same break one point later than others
+            if not {gap - 1, gap, gap + 1} & self.between.keys() and gap - 1 not in breaks:
+                self.between[gap] = (sizes_bytes()[gap - 1], sizes_bytes()[gap])
+                self._quickest[gap] = breaks[gap]
+        self.between = dict(sorted(self.between.items()))
 
     def _crossing_bytes(self, c: str, latencies: float) -> int:
         """Return the size of messages in a cluster that flow for this multiple of its largest latency."""
-        lines = [self.lines[row] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
-        size = max(latencies * line[-1].start_s / line[-1].s_per_byte for line in lines)
+        last = [self.lines[row][-1] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
+        size = max(latencies * line.start_s / line.s_per_byte for line in last)
         return int(min(max(size, _LEAST_CROSSING_BYTES), _MOST_CROSSING_BYTES))
 
-    def _exchange_s(self, pair: tuple[str, str], size: int) -> float:
-        """Return the time of a message inside a cluster, alone, and of its empty answer, s."""
+    def _exchange_s(self, pair: Pair, size: int) -> float:
+        """Return the time of a message between different hosts, alone, and of its empty answer, s."""
         line = self.lines[self.row_of(*pair)]
         return alone_s(line, size) + alone_s(line, 1)
 
@@ -346,12 +369,11 @@ class Survey:
         return _beyond(self._late["sender"]), _beyond(self._late["message"])
 
     @property
-    def measured_as(self) -> dict[tuple[str, str], tuple[str, str]]:
+    def measured_as(self) -> dict[Pair, Pair]:
         """By pair of hosts in clusters whose pairs differ: the pair whose ping-pongs stand for it."""
         return {
-            (a, b): list(self._series.values())[self.row_of(a, b)]
+            (a, b): list(self._pairs.values())[self.row_of(a, b)]
             for of_cluster in self.distances.values()
-            if of_cluster.few
             for a, b in permutations(of_cluster.hosts, 2)
         }
 
@@ -366,75 +388,64 @@ class Survey:
         """Return the row of the paths between two clusters, named in either order, or inside one cluster."""
         return self.row[c, d] if (c, d) in self.row else self.row[d, c]
 
-    def late_experiments(self) -> list[LateReceive]:
-        """Return messages to a late receiver, of sizes around the one from which on the delay matters."""
-        distances = {name: hosts for name, hosts in self._series.items() if hosts[0] != hosts[1]}
-        if not distances:
-            return []
-        nearest = min(distances, key=lambda name: self.lines[self.row[name]][0].start_s)
-        line = self.lines[self.row[nearest]]
-        return [LateReceive(*distances[nearest], size, _late_us(line, size)) for size in self._late_sizes()]
-
-    def _late_sizes(self) -> list[int]:
-        sizes: set[int] = set()
-        for low, high in self._late.values():
-            if (low, high) == (0, _LARGEST_BUFFERED_BYTES):
-                sizes |= {2**power for power in range(_LARGEST_BUFFERED_BYTES.bit_length())}
-            elif _is_open(low, high):
-                sizes |= _sizes_between(low, high)
-        return sorted(sizes)
-
-    def open_gaps(self) -> list[int]:
-        """Return the breaks that are not known well enough."""
-        return [gap for gap, ends in self.between.items() if _is_open(*ends)]
-
-    def hosts_of(self, gap: int) -> tuple[str, str]:
-        """Return two hosts whose ping-pongs show a break."""
-        return list(self._series.values())[self._quickest[gap]]
-
-    def sizes_in(self, gap: int) -> list[int]:
-        """Return sizes whose ping-pongs narrow down a break."""
-        return sorted(_sizes_between(*self.between[gap]))
-
     def above_bytes(self, gap: int) -> float:
         """Return the size at which a break lies."""
         return float(np.mean(self.between[gap]))
 
-    def _narrow(self, result: Measurement) -> None:
-        times, at = result.times_s, 0
-        late = self.late_experiments()
-        for gap in self.open_gaps():
-            sizes = self.sizes_in(gap)
-            line = self.lines[self._quickest[gap]]
+    def _narrowing(self) -> Iterator[Part]:
+        """Yield the experiments that narrow down breaks, and the sizes from which on senders and messages wait."""
+        for gap, ends in self.between.items():
+            if sizes := self._sizes_between(*ends):
+                yield self._narrowing_of(gap, sizes)
+        sizes = sorted({size for ends in self._late.values() for size in self._sizes_between(*ends)})
+        a, b = next(iter(self._pairs.values()))
+        if sizes and a != b:
+            delayed = [LateReceive(a, b, size, _late_us(self.lines[0], size)) for size in sizes]
+
+            def take(times: Times) -> None:
+                for late, (send_s, receive_s) in zip(delayed, times, strict=True):
+                    own_s = alone_s(self.lines[0], late.size_bytes)
+                    self._sort(late.size_bytes, own_s, send_s, receive_s, late.late_us * 1e-6 / own_s)
+
+            yield delayed, take
+
+    def _narrowing_of(self, gap: int, sizes: Sequence[int]) -> Part:
+        row = self._quickest[gap]
+
+        def take(times: Times) -> None:
+            line, (low, high) = self.lines[row], self.between[gap]
             after = next(i for i, piece in enumerate(line) if piece.first == gap)
-            low, high = self.between[gap]
-            for size, time_s in zip(sizes, _one_way_s(times[at : at + 1 + len(sizes)]), strict=True):
+            for size, time_s in zip(sizes, _one_way_s(times), strict=True):
                 if abs(time_s - line[after - 1].time_s(size)) <= abs(time_s - line[after].time_s(size)):
                     low = max(low, size)
                 else:
                     high = min(high, size)
                     break
-            at += 1 + len(sizes)
             self.between[gap] = (low, high)
-        for delayed, (send_s, receive_s) in zip(late, times[at:], strict=True):
-            late_s = delayed.late_us * 1e-6
-            self._sort("sender", delayed.size_bytes, waits=send_s > late_s / 2)
-            self._sort("message", delayed.size_bytes, waits=receive_s > late_s / 20)
 
-    def _sort(self, what: str, size: int, *, waits: bool) -> None:
-        """Record that messages of this size wait for their receiver, or do not."""
-        low, high = self._late[what]
-        self._late[what] = (low, min(high, size)) if waits else (min(max(low, size), high), high)
+        return _ping_pongs(*list(self._pairs.values())[row], sizes), take
+
+    def _sizes_between(self, low: int, high: int) -> list[int]:
+        """Return sizes whose messages narrow down a change between two sizes; none if it is known well enough."""
+        if self._wanted is not None:
+            return sorted(size for size in self._wanted if low < size < high)
+        if high - low <= max(1, _EXACT * low):
+            return []
+        return sorted({int(size) for size in np.linspace(low, high, _SIZES_PER_GAP + 2)[1:-1]} - {low, high})
+
+    def _sort(self, size: int, own_s: float, send_s: float, receive_s: float, late: float) -> None:
+        """Record whether a message to a late receiver, of ``late`` times its own time, or its sender, waited for it."""
+        for what, waits in (("sender", send_s > late * own_s / 2), ("message", receive_s > own_s / 2)):
+            low, high = self._late[what]
+            self._late[what] = (low, min(high, size)) if waits else (min(max(low, size), high), high)
 
 
-def _is_open(low: int, high: int) -> bool:
-    """Return whether two sizes are too far apart to locate a change between them."""
-    return high - low > max(1, _EXACT * low)
-
-
-def _sizes_between(low: int, high: int) -> set[int]:
-    """Return some sizes between two others."""
-    return {int(size) for size in np.linspace(low, high, _SIZES_PER_GAP + 2)[1:-1]} - {low, high}
+def _carried_out(parts: Sequence[Part]) -> Steps:
+    """Yield the experiments of all parts as one plan, and give each part its times."""
+    if experiments := [experiment for made, _ in parts for experiment in made]:
+        times = iter((yield experiments))
+        for made, take in parts:
+            take(list(islice(times, len(made))))
 
 
 def _beyond(between: tuple[int, int]) -> float:
@@ -445,49 +456,11 @@ def _beyond(between: tuple[int, int]) -> float:
     return 0.0 if low == 0 else (low + high) / 2
 
 
-def alone_s(line: Sequence[Piece], size: int) -> float:
-    """Return the time of a message alone on the network, s."""
-    fitting = [piece for piece in line if sizes_bytes()[piece.first] <= size] or line[:1]
-    return max(1e-12, fitting[-1].time_s(size))
-
-
 def _late_us(line: Sequence[Piece], size: int) -> int:
-    """Return a delay of ten times the message's own time, after which it would long have arrived."""
-    return max(10, int(1e7 * alone_s(line, size)) + 1)
+    """Return a delay after which a message would long have arrived."""
+    return max(10, int(2e6 * _TIMES_LATE * alone_s(line, size)) + 1)
 
 
-def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
+def _one_way_s(times: Times) -> list[float]:
     """Return the one-way times of ping-pongs, of which the first does not count."""
-    return np.array([time[0] for time in times[1:]]) / 2
-
-
-def _by_row(times: Sequence[Sequence[float]]) -> list[np.ndarray]:
-    """Return the one-way times of the ping-pongs of each row."""
-    each = 1 + len(sizes_bytes())
-    return [_one_way_s(times[at : at + each]) for at in range(0, len(times), each)]
-
-
-@lru_cache(maxsize=16)  # every further plan of a network begins with the same lines
-def _lines(pairs: tuple[tuple[str, str], ...], times: tuple[tuple[float, ...], ...]) -> tuple[list[Piece], ...]:
-    """Return the line of the ping-pongs of each pair."""
-    return tuple(_line(*pair, time_s) for pair, time_s in zip(pairs, _by_row(times), strict=True))
-
-
-def _scatter(line: Sequence[Piece], time_s: np.ndarray) -> float:
-    """Return the median relative error of the smallest messages' times around their line."""
-    points = slice(line[0].first, line[0].last + 1)
-    modelled_s = line[0].start_s + line[0].s_per_byte * np.array(sizes_bytes()[points])
-    return float(np.median(np.abs(modelled_s / time_s[points] - 1)))
-
-
-def _line(a: str, b: str, time_s: np.ndarray) -> list[Piece]:
-    """Return the pieces of the times from host a to host b; raise OutOfRange if there are none or one does not rise."""
-    line = measured_pieces(np.array(sizes_bytes(), float), time_s) if (time_s > 0).all() else []
-    if not line:
-        problem = "no three of their times lie on a line, so that latency and rate are unknown"
-    elif not all(piece.s_per_byte > 0 for piece in line):
-        problem = "larger messages do not take longer, so that the rate is unknown"
-    else:
-        return line
-    remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph:known, which measures nothing"
-    raise OutOfRange(f"dpgraph, messages from {a} to {b}", problem, remedy)
+    return [time[0] / 2 for time in times[1:]]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from platforms.model.platform import Platform, Route
 from platforms.read.routes import routes_between
-from predictor.network.survey import layout
+from predictor.network.layout import layout
 
 _ALIKE = 0.02  # relative: latencies and bandwidths that differ by less are the same
 

@@ -9,9 +9,8 @@ from apps.options.dry_run import DryRunOption
 from apps.options.machines import MachineOptions
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
-from platforms.command.common import JsonOption, WideOption
 from platforms.command.parser import any_case
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.prices.options import CostOptions
 from predictor.registry import PREDICTORS, SELF_CHECKS, help_text
 

@@ -12,8 +12,7 @@ from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
 from apps.options.settings import SettingsOptions
 from apps.programs.problem import Problem
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, OutOption, WideOption, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, PlatformOptions
 from platforms.prices.options import CostOptions

@@ -11,8 +11,7 @@ from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
 from apps.options.settings import SettingsOptions
 from apps.programs.kernel import shared_names
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, WideOption, option
 from platforms.options import PlacementOptions, PlatformOptions
 from predictor.evidence.given import RecordingOptions
 from predictor.families import knowing_shares

@@ -1,9 +1,9 @@
 """The loads of shared links, and closed forms for the times of messages that begin together.
 
-They apply to the experiments under load (calibration.py) and to exchanges of very many messages, which all ranks enter
-together.  Flow i of amount a_i begins when its latency is over and when the earlier messages for which its sender waits
-have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to 1 / p, where p are
-their penalties (their round-trip times).  While flow i is active, flow j, which overlaps it for o_ij seconds, moves
+They apply to exchanges of very many messages, which all ranks enter together.  Flow i of amount a_i begins when its
+latency is over and when the earlier messages for which its sender waits have arrived; it takes T_i seconds.  Flows that
+share a link of capacity C get rates in proportion to 1 / p, where p are their penalties (their round-trip times).
+While flow i is active, flow j, which overlaps it for o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from predictor.dpgraph import fluid, instructions
 from predictor.dpgraph.instructions import MARK, MESSAGE, RECV, SEND, WAIT_RECEIVED, WAIT_SENT, Instructions, Messages
+from predictor.structural.measured import EAGER, SYNCHRONOUS
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule
-from predictor.structural.sharing_survey import EAGER, SYNCHRONOUS
 
 MOST_MESSAGES = 1 << 20  # that are evaluated; more take long
 TURNS = (3, 12)  # evaluated iterations before the last one; the second number if the first does not settle

@@ -24,14 +24,6 @@ class PlaceOfLinks:
         """Number of links."""
         return 2 * self.hosts + 2 * self.clusters + 2 * self.clusters**2
 
-    def from_host(self, host: np.ndarray) -> np.ndarray:
-        """Return the links from hosts."""
-        return host
-
-    def to_host(self, host: np.ndarray) -> np.ndarray:
-        """Return the links to hosts."""
-        return self.hosts + host
-
     def inside(self, cluster: int) -> int:
         """Return the link that messages inside, into and out of a cluster share."""
         return 2 * self.hosts + cluster

@@ -12,11 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from apps.errors import KernelError
-from apps.probes.network.measure import LateReceive, NetworkPlan
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import accepts, describes, known_names, traffic
@@ -52,7 +50,7 @@ class StructuralModel:
     """The evidence on each problem on each platform (by content hash)."""
 
     name: str
-    settings: Mapping[tuple[Problem, str], Setting]
+    settings: dict[tuple[Problem, str], Setting]
     panels: Mapping[tuple[Problem, str], Followed]  # by the problem of the probe
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
@@ -72,8 +70,10 @@ class StructuralModel:
         return self._setting(target.problem, target.platform.content_hash).predict([target], slowdown)[0]
 
     def _setting(self, problem: Problem, platform: str) -> Setting:
-        """Return the evidence; that of an even problem also serves uneven ones that send nothing."""
-        return self.settings.get((problem, platform)) or self.settings[problem.evenly, platform]
+        """Return the evidence; that of an even problem also serves uneven ones without messages of their own."""
+        if (problem, platform) not in self.settings:
+            self.settings[problem, platform] = self.settings[problem.evenly, platform].of(problem)
+        return self.settings[problem, platform]
 
     def _followed(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         return self.panels[_panels().alone(target.problem), target.platform.content_hash].predict(target, slowdown)
@@ -157,7 +157,7 @@ class Structural:
         probes = dict.fromkeys(Target(_probed(t.problem), t.platform, probe_placement(t.platform)) for t in known)
         asked = [EvidenceRequest("run", probe) for probe in probes]
         asked += [_network_request(together) for together in _networks(known) if together.nodes > 1]
-        return asked + _line_requests(known, ())
+        return list(dict.fromkeys(asked + _line_requests(known, ())))
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return the requests for messages of the problems' sizes, and for those that refine HPL's lines."""
@@ -166,7 +166,7 @@ class Structural:
         known = [t for t in known if not follows(t.problem)]
         if any(_has_sizes(e) for e in evidence):
             return asked
-        for network in filter(_is_network, evidence):
+        for network in (e for e in evidence if _is_network(e) and not _is_line(e)):
             here = [t for t in known if t.platform.content_hash == network.request.target.platform.content_hash]
             for problem in dict.fromkeys(t.problem for t in here):
                 ranks = sorted({t.nranks for t in here if t.problem == problem})
@@ -179,7 +179,9 @@ class Structural:
         # Imported here because it is slow to import.
         from predictor.structural.setting import Setting
 
-        networks = {_platform(e).content_hash: e for e in evidence if _is_network(e)}
+        # Of HPL on two nodes, the first messages between them are also those of its network.
+        found = sorted(filter(_is_network, evidence), key=_is_line, reverse=True)
+        networks = {_platform(e).content_hash: e for e in found}
         sizes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _has_sizes(e)}
         probes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _is_probe(e)}
         lines: dict[str, list[Evidence]] = {}
@@ -212,7 +214,7 @@ def _probed(problem: Problem) -> Problem:
 def _networks(known: Sequence[Target]) -> list[Target]:
     """Return the hosts whose network is measured, by platform: some of each cluster, fewer if only HPL is predicted."""
     # Imported here because it is slow to import.
-    from predictor.structural.sharing_survey import sampled
+    from predictor.structural.measured import sampled
 
     together = [sampled(target) for target in one_per_platform([t for t in known if not follows(t.problem)])]
     measured = {target.platform.content_hash for target in together}
@@ -232,32 +234,21 @@ def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> lis
 
 
 def _network_request(together: Target) -> EvidenceRequest:
-    return EvidenceRequest("exchange", together, plan=_network_plan(together.platform, together.placement))
+    # Imported here because it is slow to import.
+    from predictor.network.survey import next_plan
 
-
-@lru_cache(maxsize=16)
-def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan:
-    """Return the plan that measures the network between some hosts; programs on the same hosts share it."""
-    # Imported here because they are slow to import.
-    from predictor.network.survey import layout
-    from predictor.structural.sharing_survey import network_plan
-
-    return network_plan(platform, layout(platform, placement))
+    return EvidenceRequest("exchange", together, plan=next_plan(together.platform, together.placement, deep=False))
 
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
-    """Return the request for the sizes that a problem sends on these numbers of ranks; none if it sends nothing."""
+    """Return the request for sizes that a problem sends whose lines are not known; none if all are."""
     # Imported here because they are slow to import.
+    from predictor.network.survey import next_plan
     from predictor.structural.schedule import sizes_to_measure
-    from predictor.structural.setting import where_of
-    from predictor.structural.sharing_survey import MOST_SIZES, read_lines, size_plan
 
-    target = network.request.target
-    where, sizes = where_of(network), sizes_to_measure(problem, ranks, most=MOST_SIZES)
-    if not sizes:
-        return []
-    plan = size_plan(target.platform, where, read_lines(where, network.measurement), sizes)
-    return [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
+    target, sizes = network.request.target, sizes_to_measure(problem, ranks)
+    plan = next_plan(target.platform, target.placement, [network.measurement], deep=False, sizes=sizes)
+    return [] if plan is None else [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
 
 
 def _platform(evidence: Evidence) -> Platform:
@@ -269,22 +260,19 @@ def _is_probe(evidence: Evidence) -> bool:
 
 
 def _is_line(evidence: Evidence) -> bool:
-    """Return whether evidence is on the lines of HPL's messages."""
-    return not _is_probe(evidence) and follows(evidence.request.target.problem) and not _has_loads(evidence)
-
-
-def _has_loads(evidence: Evidence) -> bool:
-    """Return whether evidence is that of the network plan."""
-    return evidence.request.plan == _network_plan(_platform(evidence), evidence.request.target.placement)
-
-
-def _has_sizes(evidence: Evidence) -> bool:
-    plan = evidence.request.plan
-    return plan is not None and not _is_line(evidence) and isinstance(plan.experiments[-1], LateReceive)
+    """Return whether evidence is on the lines of HPL's messages between two nodes."""
+    return not _is_probe(evidence) and follows(evidence.request.target.problem) and evidence.request.target.nodes == 2
 
 
 def _is_network(evidence: Evidence) -> bool:
-    return not _is_probe(evidence) and not _is_line(evidence) and not _has_sizes(evidence)
+    # Imported here because it is slow to import.
+    from predictor.network.survey import is_first
+
+    return is_first(evidence.request.plan)
+
+
+def _has_sizes(evidence: Evidence) -> bool:
+    return not (_is_probe(evidence) or _is_line(evidence) or _is_network(evidence))
 
 
 STRUCTURAL = Structural()

@@ -107,17 +107,14 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
     )
 
 
-def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> list[int]:
-    """Return the sizes that a problem sends on these numbers of ranks, ascending, but at most ``most`` of them."""
-    return sizes_sent([schedule(problem, nranks) for nranks in ranks if nranks > 1], most=most)
+def sizes_to_measure(problem: Problem, ranks: Sequence[int]) -> frozenset[int]:
+    """Return the sizes that a problem sends on these numbers of ranks."""
+    return sizes_sent([schedule(problem, nranks) for nranks in ranks if nranks > 1])
 
 
-def sizes_sent(schedules: Sequence[Schedule], *, most: int) -> list[int]:
-    """Return the sizes of the messages of some schedules, ascending, but at most ``most`` of them."""
-    sizes = np.unique(np.array([s for steps in schedules for s in steps.size_bytes.astype(np.int64)], np.int64))
-    if len(sizes) > most:
-        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
-    return [int(size) for size in sizes]
+def sizes_sent(schedules: Sequence[Schedule]) -> frozenset[int]:
+    """Return the sizes of the messages of some schedules."""
+    return frozenset(size for steps in schedules for size in steps.size_bytes.astype(np.int64).tolist())
 
 
 def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from apps.probes.network.measure import LateReceive
-from apps.probes.plan import Measurement
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import traffic
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
-from predictor.network.survey import HostsByCluster, layout
 from predictor.network.unmeasured import unmeasured
-from predictor.structural.calibration import BareNetwork, read_ground
 from predictor.structural.contention import share
 from predictor.structural.followed import FollowedProgram
+from predictor.structural.measured import MOST_HOSTS, SYNCHRONOUS, MeasuredPaths, measured_paths
 from predictor.structural.paths import Paths, PlaceOfLinks, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
-from predictor.structural.sharing_survey import MOST_HOSTS, SYNCHRONOUS, Sizes, read_sizes, reference
 
 # Share of the time above which messages of different steps are evaluated together; below it, the recurrence differs #
 # by at most 0.2 %.
@@ -55,7 +51,7 @@ class Setting:
     Args:
         probe: The run on one node per cluster.
         network: The messages of the network plan; None if only one host is used.
-        sizes: The messages of the problem's sizes; None if nothing is sent or the network shows no rate.
+        sizes: The further messages for the problem's sizes; None if the network's suffice.
         problem: The problem, which the probe divides evenly.
     """
 
@@ -66,6 +62,10 @@ class Setting:
         self._evidence, self._cost = tuple(e.id for e in evidence), sum((e.cost for e in evidence), Cost())
         self._plans: dict[int, _Plan] = {}
         self._cautions: dict[tuple[str, ...], tuple[str, ...]] = {}  # by placement
+
+    def of(self, problem: Problem) -> Setting:
+        """Return the same evidence on a problem whose probe is the same."""
+        return Setting(self._probe, self._network, self._sizes, problem)
 
     def predict(self, targets: Sequence[Target], slowdown: Mapping[str, float] | None = None) -> list[Prediction]:
         """Return the predictions of targets of this problem and platform, all with the same number of ranks.
@@ -161,16 +161,14 @@ class Setting:
         return (f"shared links that only more than {MOST_HOSTS} nodes of {', '.join(names)} can fill are not detected",)
 
     @cached_property
-    def _ground(self) -> BareNetwork | None:
+    def _ground(self) -> MeasuredPaths | None:
         """The measured network between all hosts of the clusters, only some of which were measured."""
         if self._network is None:
             return None
-        measured = where_of(self._network).hosts
-        some = {name for name, hosts in measured.items() if len(hosts) >= MOST_HOSTS}
-        if not some:
-            return ground_of(self._network)
+        ground = measured_paths(self._network, self._sizes)
+        some = {name for name, hosts in ground.by_cluster.items() if len(hosts) >= MOST_HOSTS}
         of_cluster = {c.name: [host.name for host in c.hosts] for c in self._platform.clusters if c.name in some}
-        return ground_of(self._network).on({name: of_cluster.get(name, hosts) for name, hosts in measured.items()})
+        return ground.on({name: of_cluster.get(name, hosts) for name, hosts in ground.by_cluster.items()})
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -227,39 +225,9 @@ class Setting:
 
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
-        missing = f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing"
-        ground = self._ground  # without a rate no sizes are measured: raises that reason
-        if self._network is None or ground is None or self._sizes is None:
-            raise ValueError(missing)
-        return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
-
-
-def ground_of(network: Evidence) -> BareNetwork:
-    """Return the measured network.
-
-    Raises:
-        OutOfRange: Its messages show no rate.
-    """
-    return _ground(tuple(where_of(network).hosts.items()), network.measurement)
-
-
-@lru_cache(maxsize=64)
-def _ground(hosts: tuple[tuple[str, tuple[str, ...]], ...], measurement: Measurement) -> BareNetwork:
-    """Return the measured network; programs on the same hosts share it, although their evidence differs."""
-    return read_ground(HostsByCluster(dict(hosts)), measurement)
-
-
-def sizes_of(network: Evidence, ground: BareNetwork, sizes: Evidence) -> Sizes:
-    """Return the effects of the sizes measured between two near nodes of a network."""
-    if sizes.request.plan is None:
-        raise ValueError("evidence of an exchange comes with its plan")
-    measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, LateReceive)]
-    return read_sizes(ground.lines, reference(where_of(network), ground.lines), measured, sizes.measurement)
-
-
-def where_of(network: Evidence) -> HostsByCluster:
-    """Return the hosts of a measured network."""
-    return layout(network.request.target.platform, network.request.target.placement)
+        if self._ground is None:
+            raise ValueError(f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing")
+        return self._ground.at(steps.size_bytes)
 
 
 def _flags(steps: Schedule, protocol: np.ndarray) -> tuple[str, ...]:

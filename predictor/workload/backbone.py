@@ -16,7 +16,7 @@ from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
-from predictor.network.survey import LARGE_BYTES
+from predictor.network.loads import LARGE_BYTES
 
 LEAST_CLUSTERS = 3  # the links between two are measured by the survey
 _EXPLAINED_REL = 0.02

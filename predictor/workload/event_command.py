@@ -16,8 +16,7 @@ from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from apps.together.run import EXAMPLES, parse_event
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import known_names
 from platforms.options import PlacementOptions, PlatformOptions, placement_from_request, platform_from_request

@@ -16,9 +16,9 @@ from platforms.model.platform import Platform, Route
 from predictor.base import OutOfRange
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import COMPUTE, MARK, OWN, SLEEP
-from predictor.dpgraph.network import NetworkModel, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Timing
 
 MOST_MESSAGES = 20_000_000  # of all programs together
 # Penalty of a flow that occupies all but a part of a link, as a share of that part and of the smallest penalty on it:

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from platforms.errors import UserError
-from validation.comparison.machine_times import MACHINE_TIMES
-from validation.same import differences
+from validation.same import MACHINE_TIMES, differences
 from validation.same import main as same
 
 PREDICTORS = ["hcf", "hcf:constant", "structural", "fit:log"]

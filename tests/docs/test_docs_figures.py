@@ -18,7 +18,7 @@ from markdown_pages import DOCS, ROOT, pages, table
 from test_docs_code_blocks import check_command, commands
 
 from predictor.answers.regime import holds_from, known_map
-from validation.map.text import share_text
+from validation.map.output import share_text
 
 _NUMBER = r"(?<![\w.])\d[\d,]*"
 FIGURE = re.compile(

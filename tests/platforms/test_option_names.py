@@ -2,15 +2,15 @@
 
 import pytest
 
-from platforms.simgrid import option_names
-from platforms.simgrid.option_names import under_smpi_names
+from platforms.simgrid import installed
+from platforms.simgrid.installed import under_smpi_names
 
 NAMES = ("smpi/lat-factor", "network/latency-factor")
 
 
 @pytest.fixture
 def version(monkeypatch):
-    return lambda *numbers: monkeypatch.setattr(option_names, "version_numbers", lambda: numbers)
+    return lambda *numbers: monkeypatch.setattr(installed, "version_numbers", lambda: numbers)
 
 
 def test_up_to_3_32_the_factors_of_other_models_are_no_factors_of_smpi(version):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from platforms.system.convert import system_named
 from platforms.system.model import System
-from platforms.system.named import system_named
 
 SYSTEM = """
 [lan]

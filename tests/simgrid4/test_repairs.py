@@ -16,7 +16,7 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform, read_routes
 from platforms.simgrid.repairs import loaded_first, repairs_library, simgrid_identity
-from platforms.survey.survey import survey
+from platforms.survey import survey
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
 

@@ -18,7 +18,7 @@ from predictor.predict import main as predict
 from tests.verbs import blocks
 from validation.campaign import main as campaign
 from validation.clock.cli import main as validate_frequency
-from validation.league.cli import main as league
+from validation.league import main as league
 from validation.map.cli import main as regimes
 from validation.nodes.cli import main as validate_optimize
 from validation.run import main as validate

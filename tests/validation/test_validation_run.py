@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from predictor.registry import PREDICTORS, predictors
-from validation.comparison.dataframes import records
 from validation.comparison.metrics import published_errors, summarise, summary_rows
+from validation.comparison.rows import records
 from validation.presentation.tables import summary_text
 from validation.run import main
 

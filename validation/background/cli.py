@@ -15,8 +15,8 @@ from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
-from platforms.background.draws import TRUTHS, drawn
-from platforms.background.loaded import loaded_platform
+from platforms.background.site import loaded_platform
+from platforms.background.statement import TRUTHS, drawn
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES

@@ -15,8 +15,7 @@ from apps.options.timeline import TIMELINE, TimelineOption
 from apps.results.cautions import Cautions
 from apps.timelines.files import check_timeline, write_timeline
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
@@ -30,7 +29,7 @@ from predictor.blocks.series.points import VARY, Point, points_of, where_text
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from validation.blocks.comparison import Comparison
-    from validation.blocks.several import Failure
+    from validation.blocks.series import Failure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +95,7 @@ def compared_points(
     """
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.series.evaluations import made_from_request, model_cautions
-    from validation.blocks.evaluations import Timed, timed
-    from validation.blocks.several import comparisons
+    from validation.blocks.series import Timed, comparisons, timed
 
     said = Cautions()
     # Before the runner has threads, because processes are forked.
@@ -137,7 +135,7 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
     """Print what would be simulated, and why some points cannot be; return the exit status."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline
-    from validation.blocks.several import PointRun
+    from validation.blocks.series import PointRun
 
     asked = [PointRun.of(point) for point in points]
     failures = [(str(run.point), run.error) for run in asked if run.error is not None]
@@ -152,7 +150,7 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
 def _text(rows: Sequence[Comparison], title: str, request: BlocksComparisonRequest) -> str:
     """Return the table of the comparisons, and that of their parts if it is asked for."""
     # Imported here for a quick start: it is slow to import.
-    from validation.blocks.text import parts_lines, table
+    from validation.blocks.comparison import parts_lines, table
 
     shown = table(rows, title, wide=request.wide)
     return "\n".join((shown, "", *parts_lines(rows, wide=request.wide))) if request.parts else shown

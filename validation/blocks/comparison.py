@@ -1,12 +1,12 @@
-"""Compare times, energies and costs of an application that is evaluated and simulated with one rank per process."""
+"""Times, energies and costs of an application, evaluated and simulated with one rank per process, and their text."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,15 +16,75 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.system.convert import materialise_system
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import NONE, duration, significant
+from platforms.terminal.table import Cell, table_lines
 from predictor.base import OutOfRange
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.machines.power import Ends, energies
 from predictor.blocks.names import HARDWARE, POWER_RULES
+from predictor.blocks.parts import total
 from predictor.blocks.setting import Setting
 from validation.blocks.blockprogram.instructions import block_problem
-from validation.blocks.parts import LabelParts, evaluated_parts, simulated_parts
 from validation.blocks.program import block_program
+from validation.presentation.tables import error_cell, table_of
+
+if TYPE_CHECKING:
+    from predictor.blocks.application import Application
+
+PARTS = {
+    "working_s": "computing, disk",
+    "messages_s": "sending, waiting",
+    "idle_s": "idle",
+}  # columns, and their names in tables
+
+
+# A simulated run tells the time inside MPI from the time outside it, which is that of computations and disks; a process
+# that waits for a message is inside MPI, as is one whose message is on its way.
+@dataclass(frozen=True)
+class LabelParts:
+    """Parts of the time until the end of a label's last process, s, the mean over its processes."""
+
+    processes: int
+    working_s: float  # computing and disks
+    messages_s: float  # sending and waiting
+    idle_s: float  # after the end of a process
+
+
+def evaluated_parts(result: Result) -> dict[str, LabelParts]:
+    """Return the parts by label of an evaluation that has found the parts."""
+    by_label = {}
+    for label in result.labels:
+        parts, n = total(label.steps), label.processes
+        working_s, messages_s = parts.computing_s + parts.disk_s, parts.sending_s + parts.waiting_s
+        by_label[label.label] = LabelParts(n, working_s / n, messages_s / n, label.idle_s / n)
+    return by_label
+
+
+def simulated_parts(application: Application, record: RunRecord) -> dict[str, LabelParts]:
+    """Return the parts by label of a simulated run."""
+    by_label, first = {}, 0
+    ended_s = np.add(record.compute_s, record.comm_s)
+    for label, count in application.counts().items():
+        ranks = slice(first, first + count)
+        if count:
+            working_s, messages_s = float(np.mean(record.compute_s[ranks])), float(np.mean(record.comm_s[ranks]))
+            idle_s = float(ended_s[ranks].max() - ended_s[ranks].mean())
+            by_label[label] = LabelParts(count, working_s, messages_s, idle_s)
+        first += count
+    return by_label
+
+
+def mean_parts(parts: Mapping[str, LabelParts], time_s: float, prefix: str) -> dict[str, float]:
+    """Return the parts by column, s, the mean over all processes; here idle lasts until the overall end."""
+    processes = sum(part.processes for part in parts.values())
+    working_s, messages_s = (
+        sum(part.processes * getattr(part, name) for part in parts.values()) / processes
+        for name in ("working_s", "messages_s")
+    )
+    values = working_s, messages_s, max(0.0, time_s - working_s - messages_s)
+    return {f"{prefix}{name}": value for name, value in zip(PARTS, values, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -220,3 +280,59 @@ def _error_pct(evaluated: float | None, simulated: float | None) -> float | None
     if simulated == 0:
         return 0.0 if evaluated == 0 else math.inf
     return 100 * (evaluated - simulated) / simulated
+
+
+_ROUNDING = 1e-9  # share of a label's time below which a part of it is a rounding error
+
+
+def table(rows: Sequence[Comparison], title: str, *, wide: bool = False) -> str:
+    """Return the comparisons as a table of text; ``wide``: with energies, messages and costs."""
+    columns: dict[str, Sequence[str | Cell]] = {
+        **{name: [str(row.varied[name]) for row in rows] for name in rows[0].varied},
+        "processes": [_known(row.processes, "d") for row in rows],
+        "evaluated": [duration(row.evaluated_s, like_s=row.simulated_s) for row in rows],
+        "simulated": [duration(row.simulated_s) for row in rows],
+        "error %": [error_cell(row.error_pct) for row in rows],
+    }
+    if wide:
+        columns["evaluated J"] = [significant(row.evaluated_j) for row in rows]
+        columns["simulated J"] = [significant(row.simulated_j) for row in rows]
+        columns["evaluated as"] = [row.evaluator or NONE for row in rows]
+    columns["energy error %"] = [error_cell(row.energy_error_pct) for row in rows]
+    if wide:
+        columns["point-to-point messages"] = [_known(row.messages, "d") for row in rows]
+    if any(row.success is not None for row in rows):
+        columns["success"] = [significant(row.success) for row in rows]
+    if wide:
+        columns["evaluation wall s"] = [_known(row.evaluation_wall_s, ".4f") for row in rows]
+        columns["simulation wall s"] = [_known(row.simulation_wall_s, ".3f") for row in rows]
+    return "\n".join([*prose_lines(title), "", *table_of(columns, left=tuple(rows[0].varied), wide=wide)])
+
+
+def _known(value: float | None, form: str) -> str:
+    return NONE if value is None else format(value, form)
+
+
+def parts_lines(rows: Sequence[Comparison], *, wide: bool = False) -> list[str]:
+    """Return the parts of all comparisons as the lines of a table."""
+    varied = list(rows[0].varied)
+    cells = [(*varied, "label", "part", "evaluated", "simulated")]
+    for row in rows:
+        for label in dict.fromkeys((*row.evaluated_parts, *row.simulated_parts)):
+            sides = row.evaluated_parts.get(label), row.simulated_parts.get(label)
+            for name, part in PARTS.items():
+                here = (str(row.varied[key]) for key in varied)
+                cells.append((*here, label, part, *(_seconds(side, name) for side in sides)))
+    said = (
+        "seconds of a process, the mean over its label; idle: from its end to that of the label's last process; the "
+        "simulation tells computing and disks from messages, and not more"
+    )
+    return [*prose_lines(said), "", *table_lines(cells, left=set(range(len(varied) + 2)), wide=wide)]
+
+
+def _seconds(parts: LabelParts | None, name: str) -> str:
+    if parts is None:
+        return "-"
+    value = getattr(parts, name)
+    least = _ROUNDING * sum(getattr(parts, part) for part in PARTS)
+    return significant(value, 4) if value > least else "0"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from apps.options.exit_status import say_failures
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
@@ -24,7 +23,7 @@ from predictor.checkpoints.cli import CheckpointOptions, rows_from_request
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import CheckpointRow
-    from validation.failures.checks import Check
+    from validation.failures.study import Check
 
 MOST_RUNS = 1_000_000
 _LEAST_FAILURES = 30.0  # of all drawn runs of a strategy together, about; the mean of fewer is not nearly normal
@@ -52,7 +51,7 @@ def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: 
 
     from predictor.checkpoints.expectation import NO_FAILURES
     from validation.checkpoints.draws import drawn_parts
-    from validation.failures.checks import mean_check
+    from validation.failures.study import mean_check
 
     cases = [(row, name) for row in rows for name in row.expected if name != NO_FAILURES]
     made, refused = [], []

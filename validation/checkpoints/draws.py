@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from predictor.checkpoints.placed import Placed
-from validation.failures.draws import first_failures
+from validation.failures.study import first_failures
 
 _MOST_DRAWN = 10_000  # nodes; the first failure of more is one draw, at the rate of all of them
 

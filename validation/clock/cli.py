@@ -14,8 +14,7 @@ from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, OutOption, WideOption, given, option
 from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant

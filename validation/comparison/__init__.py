@@ -1,5 +1,5 @@
 """Compare predictions with the truth, and sum up the errors.
 
 Public faces: ``compare.compare``, ``truth.read_measured``, ``metrics.summarise``,
-``metrics.summary_rows``, ``dataframes.grouped``, ``rows.rows_by``, ``machine_times.without_machine_times``.
+``metrics.summary_rows``, ``rows.grouped``, ``rows.rows_by``.
 """

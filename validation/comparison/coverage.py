@@ -10,7 +10,7 @@ import pandas as pd
 
 from predictor.intervals.cases import GRID, SURROUNDINGS, CalibrationCase, Features, by_predictor
 from predictor.intervals.interval import bounds, calibration_or_none, too_far
-from validation.comparison.dataframes import grouped, records
+from validation.comparison.rows import grouped, records
 
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration

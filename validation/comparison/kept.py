@@ -12,7 +12,7 @@ from platforms.errors import UserError
 from platforms.files.reading import input_text
 from predictor.families import current_name
 from validation.comparison.compare import COLUMNS
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 
 if TYPE_CHECKING:
     import pandas as pd

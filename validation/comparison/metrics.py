@@ -11,8 +11,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from platforms.grids.scenario import SCENARIOS, named_grid
-from validation.comparison.dataframes import records
-from validation.comparison.rows import Row, column, rows_by
+from validation.comparison.rows import Row, column, records, rows_by
 
 if TYPE_CHECKING:
     # Imported here because it is slow to import.

@@ -16,7 +16,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.commented_csv import read_table
-from platforms.files.spreadsheets import cell_text
+from platforms.files.writing import cell_text
 from platforms.model.placement import MAPPINGS
 
 N = TypeVar("N", int, float)

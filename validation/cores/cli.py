@@ -19,8 +19,7 @@ from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import given, option
+from platforms.command.request import JsonOption, OutOption, WideOption, given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, written_into
 from predictor.evidence.given import NOT_SIMULATED
@@ -32,7 +31,7 @@ from predictor.hierarchical.recorded_request import (
     recorded_question,
     refuse_recording_options,
 )
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -256,7 +255,7 @@ def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
     from apps.runs.plan import Plan
     from predictor.hierarchical.model import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
-    from validation.cores.kernels import KernelStudy, kernel_specs, simulate_kernel
+    from validation.cores.recorded import KernelStudy, kernel_specs, simulate_kernel
 
     if request.problem_class is None:
         raise UserError(f"--app {request.app}", "its class is not given", "Give --class, such as A")

@@ -16,8 +16,7 @@ from platforms.terminal.table import table_lines
 from predictor.hierarchical.allocation import best
 from predictor.hierarchical.counts.declared import kernel_problem
 from predictor.hierarchical.kernels import notes
-from validation.cores.communication import SHOWN, Study
-from validation.cores.machine import machine
+from validation.cores.communication import SHOWN, Study, machine
 
 Place = tuple[int, int]  # q, p
 LISTED, ALL = "those simulated", "all"

@@ -51,7 +51,7 @@ _PREDICT = Verb(
         frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
-        frozenset({AGAINST}): "validation.change.cli",
+        frozenset({AGAINST}): "validation.change",
     },
 )
 _PLAN = {
@@ -73,6 +73,7 @@ _PLAN = {
         "divide the data among clusters of unequal speed",
         "predictor.shares.cli",
         "simulate equal and advised shares, and search for the best ones",
+        "validation.shares",
     ),
     "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
     "instance": Verb("compare cloud instances for a program: time and cost", "predictor.instances.command"),
@@ -90,7 +91,7 @@ _PLAN = {
 }
 _SERIES = {
     "campaign": Verb("run a product of platforms, networks, problems and mappings", "validation.campaign"),
-    "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
+    "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league"),
     "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
     "workload": Verb("several jobs on one platform, or a log of a batch system", "validation.workload.cli"),
@@ -115,6 +116,7 @@ _BLOCKS = {
         "expect the time of work units on volunteers that join and leave",
         "predictor.blocks.volunteers.cli",
         "simulate each draw",
+        "validation.blocks.volunteers",
     ),
 }
 _PLATFORM = {
@@ -150,7 +152,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb(
             "predict, simulate, and report errors and costs of predictions",
-            "validation.costs.command" if is_there("validation.costs") else "validation.run",
+            "validation.costs" if is_there("validation.costs") else "validation.run",
             {EVENT: "with a link or host that changes"},
             {frozenset({EVENT}): "validation.workload.event_command"},
         ),
@@ -159,6 +161,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
             "predict how a program scales: time, speed-up, critical path",
             "predictor.scale.cli",
             "simulate every point too",
+            "validation.scale",
         ),
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
@@ -184,7 +187,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "store": Verb("list, show, export, remove and compare stored runs", verbs=_STORE),
     },
     "This computer": {
-        "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor.cli"),
+        "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor"),
         "completion": Verb("print the script that completes gridval in a shell", "validation.entrance.completion"),
     },
 }

@@ -22,8 +22,7 @@ from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import fields_of, option, titled
+from platforms.command.request import JsonOption, fields_of, option, titled
 from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.options import PlatformOptions, platform_from_request
@@ -33,8 +32,7 @@ from platforms.terminal.table import table_lines
 
 if TYPE_CHECKING:
     from apps.spec.run_spec import RunSpec
-    from validation.failures.checks import Check
-    from validation.failures.simulated import SimulatedRuns
+    from validation.failures.study import Check, SimulatedRuns
 
 _SUCCESS, _RANKS = 0.6, 4  # probability of success and number of ranks of the runs in SimGrid
 MOST_RUNS = 10_000_000

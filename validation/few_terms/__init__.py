@@ -1,4 +1,4 @@
 """Predict measured runs of any program from small ones: ``gridval series measured RUNS.csv --terms``.
 
-Public faces: ``table.read_table``, ``judge.judged``, ``cli.main``.
+Public faces: ``judge.read_table``, ``judge.judged``, ``cli.main``.
 """

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_writable, usable_folder, write_text
-from platforms.perflogs.caliper import profile_text
-from platforms.perflogs.extrap_files import experiment_text
+from platforms.files.writing import cell, check_writable, usable_folder, write_text
+from platforms.perflogs import experiment_text, profile_text
 from platforms.plotting.pictures import check_picture, write_picture
 from validation.few_terms.columns import KEYS
 
 if TYPE_CHECKING:
-    from validation.few_terms.table import Table
+    from validation.few_terms.judge import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +80,8 @@ def _answer(request: FewTermsRequest) -> Reply:
     evidence, further = _numbers("--evidence", request.evidence), _numbers("--nodes", request.nodes)
     columns = tuple(word.strip() for word in request.series.split(",") if word.strip())
     # Imported here because they are slow to import.
-    from validation.few_terms.judge import judged
+    from validation.few_terms.judge import as_json, as_rows, as_text, judged, read_table, renamed
     from validation.few_terms.picture import series_figure
-    from validation.few_terms.report import as_json, as_rows, as_text
-    from validation.few_terms.table import read_table, renamed
 
     table = read_table(request.runs, columns, renamed(request.columns), request.allreduces)
     _written(request, table)

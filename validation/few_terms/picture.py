@@ -7,8 +7,7 @@ import math
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Panel, Series, bar_at, lines_figure, through
 from platforms.plotting.styles import RED, dots, line
-from validation.few_terms.judge import Judged, Outcome
-from validation.few_terms.table import Table
+from validation.few_terms.judge import Judged, Outcome, Table
 
 _ACROSS = 3
 _MOST = 24  # panels

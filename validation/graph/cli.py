@@ -70,8 +70,7 @@ def _run(request: GraphComparisonRequest) -> int:
     # Imported here because they are slow to import.
     from predictor.graph.on_platform import analysis, recorded, settings_of, target_from_request
     from predictor.graph.timed_text import analysis_json
-    from validation.graph.compare import compared, simulation
-    from validation.graph.gains import changed_platforms
+    from validation.graph.compare import changed_platforms, compared, simulation
     from validation.graph.text import compared_json, compared_text
 
     target = target_from_request(request, problem_of(request), request.ranks)

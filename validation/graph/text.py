@@ -13,7 +13,7 @@ from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
 from predictor.graph.timed_text import UNKNOWN_LATENCY, answers_title
 from validation.graph.compare import Compared, by_cluster
-from validation.graph.elements import Element
+from validation.graph.simulated import Element
 from validation.presentation.tables import error_cell
 
 _MOST_ROWS = 12  # of a table on the terminal; JSON has all

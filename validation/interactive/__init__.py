@@ -9,13 +9,11 @@ from apps.spec.settings import Settings
 from platforms.errors import UserError
 from predictor.base import OutOfRange, Prediction
 from validation.interactive.answer import Answer
-from validation.interactive.any_verb import ask
 from validation.interactive.blocks import BlockResults, blocks
-from validation.interactive.predicting import predict
 from validation.interactive.remote import connect
 from validation.interactive.results import Picture, Results
-from validation.interactive.running import run
-from validation.interactive.verbs import verb_named
+from validation.interactive.running import predict, run
+from validation.interactive.verbs import ask, verb_named
 
 __all__ = [
     "Answer",

@@ -18,8 +18,7 @@ from validation.blocks import cli as comparison_cli
 from validation.blocks import series
 from validation.blocks.cli import BlocksComparisonRequest
 from validation.interactive.asking import PathLike, Values, asked, check_options
-from validation.interactive.frame import Frame
-from validation.interactive.results import Picture
+from validation.interactive.results import Frame, Picture
 
 if TYPE_CHECKING:
     from predictor.blocks.series.points import Point

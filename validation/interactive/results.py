@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,26 @@ import pandas as pd
 from platforms.errors import UserError
 from platforms.plotting.charts import Figure, rendered
 from platforms.plotting.pictures import write_picture
-from validation.comparison.dataframes import numbers_known
-from validation.interactive.frame import Frame
+from validation.comparison.rows import numbers_known
 from validation.presentation.plots import results_figure
 
 if TYPE_CHECKING:
     from validation.interactive.asking import PathLike
+
+
+class Frame(pd.DataFrame):
+    """Results with their cautions.  A selection of rows or columns is an ordinary DataFrame."""
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    @property
+    def cautions(self) -> list[str]:
+        """The cautions about the runs, each a sentence."""
+        lines: list[str] = self.attrs.get("cautions", [])
+        return lines
+
 
 # The columns that a notebook shows; the DataFrame has all columns of results.csv.
 SHOWN = (

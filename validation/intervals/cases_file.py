@@ -11,7 +11,7 @@ import pandas as pd
 from platforms.simgrid.installed import simgrid_version
 from predictor.intervals.cases import CASE_COLUMNS, CalibrationCase
 from validation.comparison.coverage import features_of_row
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 
 
 def cases_of(results: pd.DataFrame) -> list[CalibrationCase]:

@@ -11,13 +11,12 @@ import shlex
 from dataclasses import dataclass
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, given, option
+from platforms.command.request import JsonOption, WideOption, argument, given, option
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, write_text
 from predictor.intervals.cases import read_cases
-from validation.comparison.dataframes import records
 from validation.comparison.kept import REMEDY, read_results
+from validation.comparison.rows import records
 
 BY = ("app", "class", "scenario", "network", "mapping", "efficiency", "ranks")
 
@@ -44,7 +43,7 @@ def _run(request: IntervalsRequest) -> int:
 
     from validation.comparison.coverage import coverage, with_intervals
     from validation.intervals.cases_file import cases_text
-    from validation.presentation.coverage_text import coverage_text
+    from validation.presentation.sentences import coverage_text
 
     by = [] if request.by is None else list(dict.fromkeys(request.by.split(",")))
     for name in by:

@@ -1,4 +1,4 @@
 """Validity of predictors: their error as a function of the compute share of the run.
 
-Public faces: ``error_map.error_map``, ``thresholds``, ``sweep``, ``cli.main``.
+Public faces: ``cli.error_map``, ``thresholds``, ``sweep``, ``cli.main``.
 """

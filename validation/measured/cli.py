@@ -13,11 +13,9 @@ from apps.options.programs import ProgramOptions, own_problem_from_request
 from apps.options.settings import ComputeOptions
 from apps.spec.settings import Settings
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.command.status import EXIT_STATUSES
-from platforms.files.spreadsheets import cell
-from platforms.files.writing import check_writable, write_text
+from platforms.files.writing import cell, check_writable, write_text
 from platforms.options import read_platforms
 from platforms.plotting.pictures import check_picture, write_picture
 
@@ -48,9 +46,8 @@ def _run(request: MeasuredRequest) -> int:
     if request.picture is not None:
         check_picture("--picture", request.picture)
     # Imported here because they are slow to import.
-    from validation.measured.judge import judged
+    from validation.measured.judge import as_json, as_rows, as_text, judged
     from validation.measured.picture import runs_figure
-    from validation.measured.report import as_json, as_rows, as_text
     from validation.measured.runs import choices, read_runs
 
     evidence, apart = choices("--evidence", request.evidence), choices("--apart", request.apart)

@@ -12,8 +12,7 @@ from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import JsonOption, OutOption, WideOption, option
 from platforms.errors import UserError, nearest
 from platforms.files.writing import usable_folder, written_into
 from platforms.options import PlatformOptions, platform_from_request
@@ -54,10 +53,8 @@ def _run(request: ModesRequest) -> int:
     from apps.runs.plan import Plan
     from platforms.grids.scenario import named_grid
     from platforms.read.read import materialise
-    from validation.modes.costs import read_costs
-    from validation.modes.messages import message_specs
-    from validation.modes.study import messages, study
-    from validation.modes.tables import study_json, study_text
+    from validation.modes.messages import message_specs, read_costs
+    from validation.modes.study import messages, study, study_json, study_text
 
     platform, costs = materialise(named_grid(cluster)), read_costs(cluster)
     if request.dry_run:
@@ -127,7 +124,7 @@ def _run_paper(request: ModesRequest) -> int:
 def _write(done: Study, folder: Path) -> None:
     # Imported here for a quick start: they are slow to import.
     from validation.modes.plots import write_figures
-    from validation.modes.tables import write_tables
+    from validation.modes.study import write_tables
 
     with written_into("--out", folder):
         write_tables(done, folder)

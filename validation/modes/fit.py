@@ -20,9 +20,8 @@ from platforms.model.platform import Platform
 from platforms.read.read import materialise
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
-from validation.modes.costs import MessageCosts, costs_csv, fit_cost
 from validation.modes.machines import CLUSTERS
-from validation.modes.messages import simulate_messages
+from validation.modes.messages import MessageCosts, costs_csv, fit_cost, simulate_messages
 
 
 def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:

@@ -12,8 +12,8 @@ from platforms.plotting.styles import BLUE, GREEN, ORANGE, RED, dots, line
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
-from validation.modes.integer_sort import CLASSES, CLUSTER
 from validation.modes.machines import CLUSTERS
+from validation.modes.paper import CLASSES, CLUSTER
 from validation.modes.study import MODES
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
 """Comparison of chosen configurations with the simulated optimum of the whole space.
 
-Public faces: ``campaign_file.read_allocation_campaign``, ``row.AllocationRow``, ``truth``, ``cli.main``.
+Public faces: ``campaign_file.read_allocation_campaign``, ``output.AllocationRow``, ``errors``, ``cli.main``.
 """

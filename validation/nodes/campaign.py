@@ -24,11 +24,9 @@ from predictor.nodes.probes import Probing, choose_by_probes
 from predictor.npt.measurements import Measurements
 from predictor.registry import predictor
 from validation.nodes.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
-from validation.nodes.errors import best_constant, estimation_error, judge
-from validation.nodes.output import AllocationOutput
+from validation.nodes.errors import Truth, best_constant, estimation_error, judge, simulate_space, specs
+from validation.nodes.output import AllocationOutput, AllocationRow
 from validation.nodes.request import NodesComparisonRequest
-from validation.nodes.row import AllocationRow
-from validation.nodes.truth import Truth, simulate_space, specs
 from validation.series.case import Case
 from validation.series.series import Series
 

@@ -3,30 +3,98 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from apps.results.cautions import Cautions
+from platforms.files.commented_csv import checked_rows
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
-from validation.comparison.dataframes import grouped, records, rows_of
+from validation.comparison.rows import grouped, records, rows_of
 from validation.nodes.plots import write_figures
 from validation.nodes.plots.axes import WITHIN
-from validation.nodes.published import published_text
-from validation.nodes.row import AllocationRow
 from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from predictor.nodes.drivers import Noise
     from predictor.npt.measurements import Measurements
-    from validation.nodes.row import AllocationRow
-    from validation.nodes.truth import Truth
+    from validation.nodes.errors import Truth
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocationRow:
+    """A choice or a static allocation with its truth.  None: there is no estimate, or no answer."""
+
+    app: str
+    size: int
+    model: str
+    small: bool = False  # the size is one of those without which the mean epsilon is given too
+    noise: float = 0.0
+    seed: int = 0
+    chosen: str | None = None
+    ranks: int | None = None
+    estimated_s: float | None = None
+    simulated_s: float | None = None
+    optimum: str
+    optimum_s: float
+    epsilon: float | None = None
+    delta: float | None = None
+    configurations: int
+    evidence_node_s: float = 0.0
+    evidence_wall_s: float = 0.0
+    measured_s: float = 0.0  # sum of the times of the evidence's runs
+    gather_s: float = 0.0  # wall time of gathering the evidence on this computer
+    fit_s: float = 0.0  # wall time of fitting the models
+    search_s: float = 0.0  # wall time of estimating all configurations and choosing
+    flags: str = ""
+
+
+_FILE = Path(__file__).with_name("published.csv")
+_COLUMNS = ("section", "app", "model", "software", "sizes", "epsilon_percent", "large_percent")
+
+
+# Sections 5.1 to 5.7 and 5.8 are two campaigns of the paper with different compilers and MPI libraries; every value
+# names its section.
+@dataclass(frozen=True)
+class Published:
+    """One mean of the paper."""
+
+    section: str
+    epsilon_percent: float  # over all sizes of the section
+    large_percent: float | None  # without the small ones; None: the paper does not say
+
+    def __str__(self) -> str:
+        return f"{significant(self.epsilon_percent)} % ({self.section})"
+
+
+@cache
+def published() -> Mapping[tuple[str, str], tuple[Published, ...]]:
+    """Return the means of the paper by app and model, in the order of its sections."""
+    found: dict[tuple[str, str], tuple[Published, ...]] = {}
+    for _, row in checked_rows(str(_FILE), _COLUMNS, "Restore it"):
+        section, app, model, _, _, epsilon, large = (row[name] or "" for name in _COLUMNS)
+        one = Published(section, float(epsilon), float(large) if large else None)
+        found[app, model] = (*found.get((app, model), ()), one)
+    return found
+
+
+def published_text(app: str, model: str) -> str:
+    """Return the paper's means of a model with their sections; a hyphen where it gives none.
+
+    >>> published_text("himeno", "NP-T/LS"), published_text("himeno", "dpgraph")
+    ('25.0 % (5.1), 487 % (5.8)', '-')
+    """
+    return ", ".join(map(str, published().get((app, model), ()))) or "-"
+
 
 _CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
 _MEASUREMENT_COLUMNS = ("app", "noise", "seed", "size", "configuration", "time_s", "work_flops")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, OutOption, WideOption, argument, option
 from predictor.nodes.options import SearchOptions
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from platforms.plotting import charts
 from platforms.plotting.charts import Axes, Figure, finish, legend_below, new_figure, panels
 from platforms.plotting.styles import dots, label_decades, line, style_of
-from validation.comparison.dataframes import records
+from validation.comparison.rows import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import distinguishing_columns, truth_name

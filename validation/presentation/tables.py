@@ -1,4 +1,4 @@
-"""Text tables of results for a terminal."""
+"""Text tables of results for a terminal: the times first, the errors, and numbered cautions below."""
 
 from __future__ import annotations
 
@@ -6,17 +6,143 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import duration, percent, range_text, significant
+from apps.results.cautions import kind_of, merged
+from platforms.terminal.prose import numbered_lines, prose_lines
+from platforms.terminal.quantities import (
+    NONE,
+    duration,
+    duration_beside,
+    interval_text,
+    percent,
+    range_text,
+    significant,
+)
 from platforms.terminal.table import Cell, Group, table_lines
 from platforms.wording import number_of
 from predictor.answers.regime import TOLERATED_PCT
 from predictor.registry import HCF_FAMILY
-from validation.comparison.dataframes import Column
 from validation.comparison.metrics import ALL_APPS
-from validation.comparison.rows import Row, column, distinct, known, rows_by
-from validation.presentation.answers_text import answers_lines
-from validation.presentation.notes import Notes, refusal_lines
+from validation.comparison.rows import Column, Row, column, distinct, known, rows_by
+
+
+class Notes:
+    """The cautions of all predictions, each kind numbered once, in the order of the results.
+
+    Cautions that differ in their numbers only are of one kind.
+    """
+
+    def __init__(self, flags: Iterable[str]) -> None:
+        """Number the cautions; ``flags`` has those of one prediction in each text, separated by semicolons."""
+        self._sentences: dict[str, list[str]] = {}
+        for sentence in (caution for text in flags for caution in _cautions(text)):
+            self._sentences.setdefault(kind_of(sentence), []).append(sentence)
+        self._numbers = {kind: str(number) for number, kind in enumerate(self._sentences, 1)}
+
+    def numbers(self, flags: str) -> str:
+        """Return the numbers of one prediction's cautions, with commas between them."""
+        return ",".join(sorted({self._numbers[kind_of(caution)] for caution in _cautions(flags)}, key=int))
+
+    def lines(self) -> list[str]:
+        """Return the numbered cautions."""
+        return numbered_lines([merged(dict.fromkeys(sentences)) for sentences in self._sentences.values()])
+
+
+def _cautions(flags: str) -> list[str]:
+    return [caution for caution in flags.split("; ") if caution]
+
+
+def refusal_lines(results: Sequence[Row]) -> list[str]:
+    """Return a line for each predictor without an answer, with the reason; predictors with one reason share a line.
+
+    A predictor that has different reasons on different targets is shown with the first.
+
+    Args:
+        results: The results, with the columns of validation.comparison.compare.Result.
+    """
+    refused = [row for row in results if row["predicted_s"] is None]
+    cases = Counter(row["predictor"] for row in results)
+    names_by_text: dict[str, list[str]] = {}
+    for (name,), rows in rows_by(refused, "predictor").items():
+        reasons: dict[str, list[str]] = {}
+        for row in rows:
+            said = row["flags"].removeprefix(name).lstrip(",: ").rstrip(".")
+            reasons.setdefault(kind_of(said), []).append(said)
+        where = "" if len(rows) == cases[name] else f" on {len(rows)} of {number_of(cases[name], 'target')}"
+        more = "" if len(reasons) == 1 else f" (the first of {len(reasons)} reasons)"
+        names_by_text.setdefault(f"no answer{where}{more}: {merged(next(iter(reasons.values())))}", []).append(name)
+    texts = (f"{listed(names)}: {text}" for text, names in names_by_text.items())
+    return [line for text in texts for line in prose_lines(text, indent="  ", first="")]
+
+
+def listed(names: Sequence[str], *, most: int = 4) -> str:
+    """Return names as in a sentence.
+
+    >>> listed(["cg", "mg", "lu"]), listed(["a", "b", "c", "d"], most=2)
+    ('cg, mg and lu', 'a, b and 2 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+MOST_TARGETS = 20  # more have no lines of their own
+_TARGET = ("scenario", "network", "app", "class", "ranks", "mapping", "efficiency")
+_BAR = 24  # characters
+
+
+def name_of_times(targets: Sequence[Sequence[Row]]) -> str:
+    """Return what to call the times of targets: communication times where none of them computes."""
+    return "communication time" if all(of_target[0]["compute_share"] == 0 for of_target in targets) else "time"
+
+
+def answers_lines(results: Sequence[Row]) -> list[str]:
+    """Return a line for each simulated target; none if they are many, measured, or of several networks or sizes.
+
+    The interval is the narrowest of its predictions'.
+
+    Args:
+        results: The results that have a prediction, with the columns of validation.comparison.compare.Result.
+    """
+    targets = list(rows_by(known(results, "compute_share"), *_TARGET).values())
+    named = {(rows[0]["scenario"], rows[0]["app"], rows[0]["class"]) for rows in targets}
+    alike = len(named) == len(targets)
+    if not alike or not targets or len(targets) > MOST_TARGETS or {row["truth"] for row in results} == {"measurement"}:
+        return []
+    several = len(distinct(results, "scenario")) > 1
+    rows: list[Sequence[str]] = [
+        (
+            "program",
+            *(["platform"] if several else []),
+            name_of_times(targets),
+            "90 % interval",
+            "computation #, rest .",
+            "%",
+            "by",
+        )
+    ]
+    for of_target in targets:
+        first = of_target[0]
+        calibrated = known(of_target, "interval_low_s")
+        time_text, interval, by = duration(first["simulated_s"]), NONE, ""
+        if calibrated:
+            best = min(calibrated, key=lambda row: row["interval_high_s"] - row["interval_low_s"])
+            ends = best["interval_low_s"], best["interval_high_s"]
+            time_text = duration_beside(first["simulated_s"], *ends)
+            interval, by = interval_text(*ends, like_s=first["simulated_s"]), best["predictor"]
+        share = min(1.0, max(0.0, first["compute_share"]))
+        filled = round(_BAR * share)
+        rows.append((
+            f"{first['app']} {first['class']}" if first["class"] else first["app"],
+            *([first["scenario"]] if several else []),
+            time_text,
+            interval,
+            "#" * filled + "." * (_BAR - filled),
+            percent(100 * share),
+            by,
+        ))  # fmt: skip
+    last = len(rows[0]) - 1
+    return table_lines(rows, left={0, last - 2, last, *({1} if several else ())})
+
 
 GOOD_PCT = 5.0  # errors up to this size are green on a terminal, up to TOLERATED_PCT yellow, else red
 _NONE = "-"

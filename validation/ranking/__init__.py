@@ -3,6 +3,6 @@
 Everything here is made of the table of results that a validation yields (columns of
 validation.comparison.compare.Result).
 
-Public faces: ``standing.ranking``, ``front.pareto``, ``deciding.decisions``, ``evidence_costs.EvidenceCosts``,
+Public faces: ``standing.ranking``, ``standing.pareto``, ``deciding.decisions``, ``output.EvidenceCosts``,
 ``output.league_tables``.
 """

@@ -20,7 +20,7 @@ from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.terminal.progress import Progress
 from validation.report.gather import Gathered, Invocation
-from validation.report.kept import gathered_of
+from validation.report.public.kept import gathered_of
 
 
 @dataclass(frozen=True, kw_only=True)

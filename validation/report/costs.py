@@ -23,7 +23,7 @@ def script() -> str:
 
 
 def sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
-    """Return the section of costs and emissions, if the rows have them (validation/costs/series.py)."""
+    """Return the section of costs and emissions, if the rows have them (validation/costs.py)."""
     rows = [row for row in gathered.rows if "cost_predicted" in row or "carbon_predicted_g" in row]
     if not rows:
         return []

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from predictor.registry import HCF_FAMILY
-from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, published_errors
+from validation.comparison.rows import records
 from validation.presentation.tables import distinguishing_columns, energy_notes, truth_name
-from validation.report.expected import interval_cell, range_cell
+from validation.report.answers import interval_cell, range_cell
 from validation.report.gather import Gathered
 from validation.report.tables import (
     NOTHING,

@@ -1,17 +1,25 @@
-"""Facts for a reader of the report: settings, versions and a glossary."""
+"""Facts for a reader of the report: settings, versions, a glossary, and pictures of the platforms."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 
 from apps.spec.engine_options import ENGINE_OPTIONS
 from apps.spec.settings import Settings
+from platforms.addons import provided
+from platforms.errors import UserError
+from platforms.model.platform import Platform
 from platforms.simgrid.installed import simgrid_version
+from platforms.wording import number_of
+from validation.report.gather import Gathered
+from validation.report.pictures import Picture
+from validation.report.svg import inline_svg
+from validation.report.tables import Cell, Table, number, numbers, table, words
 
 PROJECT = "gridval"
 _PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "lxml", "jinja2")
@@ -115,3 +123,47 @@ GLOSSARY: Facts = [
     ),
     ("no answer", "the case violates the model's assumptions, or its evidence is not available; the reason is given."),
 ]
+
+
+MOST_PLATFORMS = 8
+_SCALE = 1.3  # enlarges the small labels for a screen
+
+
+def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
+    """Yield a picture of each platform, or a note on platforms that are not drawn."""
+    platforms = {
+        (platform.name, platform.content_hash): platform
+        for platform in (case.target.platform for case in gathered.cases)
+    }
+    for place, drawn in enumerate(list(platforms.values())[:MOST_PLATFORMS]):
+        network = f", network {drawn.network}" if drawn.network else ""
+        hosts, clusters = number_of(len(drawn.hosts), "host"), number_of(len(drawn.clusters), "cluster")
+        title = f"{drawn.name}{network}: {hosts} in {clusters}"
+        try:
+            svg = inline_svg(
+                provided("platforms.picture:platform_figure")(drawn),
+                f"n{place}",
+                title=title,
+                themed=False,
+                scale=_SCALE,
+            )
+        except UserError as err:
+            yield f"{drawn.name}: no picture: {err}"
+            continue
+        yield Picture(f"platform-{place}", svg, f"{title}.", _clusters(drawn, title, place), themed=False)
+    if len(platforms) > MOST_PLATFORMS:
+        yield f"Not drawn: {number_of(len(platforms) - MOST_PLATFORMS, 'more platform')}."
+
+
+def _clusters(platform: Platform, title: str, place: int) -> Table:
+    rows: list[list[Cell | str]] = [
+        [
+            cluster.name,
+            number(len(cluster.hosts), "{:,}"),
+            number(cluster.cores),
+            number(cluster.speed_flops / 1e9, "{:.6g}"),
+        ]
+        for cluster in platform.clusters
+    ]
+    columns = [*words("cluster"), *numbers("hosts", "cores of each", "speed of a core, Gflop/s")]
+    return table(f"platform-{place}-data", f"Clusters of {title}", columns, rows)

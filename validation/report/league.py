@@ -9,9 +9,8 @@ import pandas as pd
 
 from validation.comparison.metrics import ALL_APPS
 from validation.ranking.deciding import decisions
-from validation.ranking.front import COSTS, pareto
 from validation.ranking.plots import pareto_figure, regret_figure
-from validation.ranking.standing import SIMULATE, ranking
+from validation.ranking.standing import COSTS, SIMULATE, pareto, ranking
 from validation.report.errors import error_class
 from validation.report.gather import Gathered
 from validation.report.pictures import Picture

@@ -9,7 +9,7 @@ from platforms.terminal.quantities import duration, interval_text, known_duratio
 from platforms.wording import number_of
 from predictor.registry import SELF_CHECKS
 from validation.comparison.metrics import ALL_APPS
-from validation.presentation.coverage_text import interval_sentence
+from validation.presentation.sentences import interval_sentence
 from validation.presentation.tables import truth_name
 from validation.report.gather import Gathered
 from validation.report.tables import known

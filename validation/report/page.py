@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
 from validation.report import errors, pictures
-from validation.report.answers import answers_table, iterations_sentences
-from validation.report.expected import coverage_table
-from validation.report.facts import GLOSSARY, settings_facts, version_facts
+from validation.report.answers import answers_table, coverage_table, iterations_sentences
+from validation.report.facts import GLOSSARY, platform_pictures, settings_facts, version_facts
 from validation.report.gather import Gathered
 from validation.report.lede import lede, title
 from validation.report.pictures import Picture
-from validation.report.platforms import platform_pictures
 from validation.report.runs import platform_files, repeated
 from validation.report.sections import Progress, Section, providers
 

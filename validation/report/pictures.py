@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from platforms.wording import number_of
-from validation.comparison.dataframes import grouped
+from validation.comparison.rows import grouped
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.plots import (
     CASE_COLUMNS,

@@ -3,5 +3,5 @@
 A command only describes its cases.  The runner of apps/runs/runner.py keeps what is finished, so that an interrupted
 series continues where it stopped, and simulates on this computer or on a Dask cluster.
 
-Public faces: ``case.Case``, ``series.Series``, ``carry_out.carry_out``, ``output.SeriesOutput``.
+Public faces: ``series.Case``, ``series.Series``, ``series.carry_out``, ``output.SeriesOutput``.
 """

@@ -1,4 +1,4 @@
 """The command ``gridval series workload``: several jobs on one platform, predicted and simulated together.
 
-Public faces: ``cli.COMMAND``, ``simulated.Simulated``, ``compare.compared``.
+Public faces: ``cli.COMMAND``, ``cli.Simulated``, ``cli.compared``.
 """

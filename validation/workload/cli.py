@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,25 +17,174 @@ from apps.errors import OptionError
 from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, checked_runner, runner_from_request, store_from_request
 from apps.options.settings import SettingsOptions, settings_from_request
+from apps.recording.events import Recording
 from apps.results.cautions import Cautions
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.store import Store
+from apps.together.run import Attempt, Ran, run_together, together_hash
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, WideOption, argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import known_names
-from platforms.terminal.progress import Progress
+from platforms.terminal.progress import Progress, doing
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
+from predictor.series.pool import Kept
 from predictor.workload.figures import Figures, Span, figures
 from predictor.workload.file import EXAMPLE, Logged, log_and_nodes, read_workload
 from predictor.workload.predicted import Predicted
-from predictor.workload.schedule import ORDERS, PLACEMENTS, Asked, Placed, Policy, scheduled
-from predictor.workload.side import HEAD, cost_line, figures_row
+from predictor.workload.schedule import ORDERS, PLACEMENTS, Asked, Placed, Policy, Workload, fixed_dates, scheduled
+from predictor.workload.side import (
+    HEAD,
+    Evaluator,
+    Quiet,
+    Side,
+    cost_line,
+    course_json,
+    figures_row,
+    or_none,
+    side,
+    side_json,
+)
 from validation.presentation.tables import error_cell
-from validation.workload.compare import Compared, compared
-from validation.workload.simulated import Simulated
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The schedules of a workload."""
+
+    workload: Workload
+    predicted: Side | None
+    simulated: Side | None
+    quiet_predicted: Side | None = None  # without the events, if there are any
+    quiet_simulated: Side | None = None
+
+    def error_pct(self, job: str) -> float:
+        """Return the error of a job's predicted time, %; NaN without both sides or without a program."""
+        if self.predicted is None or self.simulated is None or self.workload.by_name()[job].problem is None:
+            return math.nan
+        true_s = self.simulated.courses[job].time_s
+        return 100 * (self.predicted.courses[job].time_s / true_s - 1) if true_s > 0 else math.nan
+
+    def slowdown_error_pct(self, job: str) -> float:
+        """Return the error of a job's predicted slowdown, %; NaN as for ``error_pct``."""
+        if math.isnan(self.error_pct(job)):
+            return math.nan
+        assert self.predicted is not None and self.simulated is not None
+        return 100 * (self.predicted.courses[job].slowdown / self.simulated.courses[job].slowdown - 1)
+
+    @property
+    def mean_error_pct(self) -> float:
+        """Mean absolute error of the jobs' predicted times, %; NaN without both sides."""
+        return _mean([abs(self.error_pct(job.name)) for job in self.workload.programs])
+
+    @property
+    def mean_slowdown_error_pct(self) -> float:
+        """Mean absolute error of the jobs' predicted slowdowns, %; NaN without both sides."""
+        return _mean([abs(self.slowdown_error_pct(job.name)) for job in self.workload.programs])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        sides = {"predicted": self.predicted, "simulated": self.simulated}
+        quiet = {"predicted": self.quiet_predicted, "simulated": self.quiet_simulated}
+        return {
+            "workload": self.workload.name,
+            "events": [str(event) for event in self.workload.events],
+            "jobs": [
+                {
+                    "job": job.name,
+                    "nodes": job.nodes,
+                    "arrival_s": job.arrival_s,
+                    **{name: course_json(one.courses[job.name]) for name, one in sides.items() if one is not None},
+                    "error_pct": or_none(self.error_pct(job.name)),
+                    "slowdown_error_pct": or_none(self.slowdown_error_pct(job.name)),
+                }
+                for job in self.workload.jobs
+            ],
+            "mean_error_pct": or_none(self.mean_error_pct),
+            "mean_slowdown_error_pct": or_none(self.mean_slowdown_error_pct),
+            **{name: side_json(one) for name, one in sides.items() if one is not None},
+            **{f"{name}_without_events": side_json(one) for name, one in quiet.items() if one is not None},
+        }
+
+
+def compared(workload: Workload, predicted: Evaluator | None, simulated: Evaluator | None) -> Compared:
+    """Return the predicted and the simulated schedule, with events also those without."""
+    sides = [None if one is None else side(workload, one) for one in (predicted, simulated)]
+    if not workload.events:
+        return Compared(workload, *sides)
+    calm = replace(workload, events=())
+    quiet = [None if one is None else side(calm, Quiet(one)) for one in (predicted, simulated)]
+    return Compared(workload, *sides, *quiet)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+@dataclass(frozen=True)
+class Together:
+    """Result of a simulation, for the store: the dates of each attempt; None: it was killed."""
+
+    ran: tuple[Ran | None, ...]
+
+
+class Simulated:
+    """Simulates attempts of a workload's jobs together."""
+
+    def __init__(
+        self, workload: Workload, settings: Settings, runner: Runner, store: Store | None, time_limit_s: float | None
+    ):
+        self.workload, self._runner = workload, runner
+        self._settings = replace(settings, iterations="full", engine=None)
+        self._kept = Kept("workload", Together, store)
+        self._time_limit_s = time_limit_s
+        links = {link.name: link for route in workload.some_routes() for link in route.links} if workload.events else {}
+        self._links = links
+
+    def ran(self, placed: Sequence[Placed], *, events: bool = True) -> dict[str, Ran]:
+        """Return the dates of all attempts that are not stopped, by name."""
+        jobs = self.workload.by_name()
+        programs = [one for one in placed if jobs[one.job].problem is not None]
+        ran = fixed_dates(self.workload, placed)
+        if programs:
+            attempts = [self._attempt(one) for one in programs]
+            changes = [event for event in self.workload.events if not event.fails] if events else []
+            identity = {
+                "jobs": [attempt.identity() for attempt in attempts],
+                "events": [str(event) for event in changes],
+                "program": together_hash(),
+            }
+            answer = self._kept.get(identity)
+            if answer is None:
+                names = ", ".join(one.name for one in programs[:4])
+                with doing(f"simulating {len(programs)} jobs together: {names}{'...' * (len(programs) > 4)}"):
+                    made = run_together(
+                        attempts, self._recording, events=changes, links=self._links, time_limit_s=self._time_limit_s
+                    )
+                answer = Together(tuple(made))
+                self._kept.put(identity, answer, f"{len(programs)} jobs")
+            ran |= {one.name: dates for one, dates in zip(programs, answer.ran, strict=True) if dates is not None}
+        return ran
+
+    def ends_s(self, placed: Sequence[Placed]) -> dict[str, float]:
+        """Return the ends of attempts, for the schedule."""
+        return {name: ran.end_s for name, ran in self.ran(placed).items()}
+
+    def alone(self, one: Placed) -> Ran:
+        """Return the dates of an attempt that has the quiet platform to itself from date 0 on."""
+        return self.ran([replace(one, start_s=0.0, stop_s=None)], events=False)[one.name]
+
+    def _attempt(self, one: Placed) -> Attempt:
+        target = self.workload.by_name()[one.job].target(self.workload.platform, one.hosts)
+        return Attempt(one.name, self._settings.spec(target), one.start_s, one.stop_s)
+
+    def _recording(self, spec: RunSpec) -> Recording:
+        return self._runner.recording(spec, spec.target.iterations)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.workload.event_command import EventAnswer, EventOptions, event_workload, with_and_without
 from predictor.workload.predicted import Predicted
-from validation.workload.simulated import Simulated
+from validation.workload.cli import Simulated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from apps.child.verdict import final_record
 from apps.probes.plan import Measurement, check_shape
 from apps.probes.simulated import check_ready, run_simulated
 from apps.recording.events import Mode
-from apps.spec.real_machine import RealMachine
+from apps.spec.choices import RealMachine
 from platforms.addons import provided
 from platforms.model.platform import Change, Platform
 from platforms.simgrid.compiling import compile_once
@@ -53,6 +53,7 @@ class LateReceive:
     size_bytes: int
     late_us: int  # > 0
     mode: Mode = Mode.STANDARD
+    relative: bool = False  # late_us is in times of the experiment before, one exchange of the same hosts, not in us
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ class NetworkPlan:
         second = second_ranks or {}
         lines = []
         for experiment in self.experiments:
-            numbers = [len(experiment) if isinstance(experiment, tuple) else 0]
+            numbers: list[int | str] = [len(experiment) if isinstance(experiment, tuple) else 0]
             for e in _messages(experiment):
                 more = _last_number(e)
                 to = (
@@ -236,11 +237,11 @@ def program_hash(sources: tuple[Path, ...]) -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, *HEADERS))).hexdigest()
 
 
-def _last_number(message: Exchange | LateReceive | Return) -> int:
+def _last_number(message: Exchange | LateReceive | Return) -> int | str:
     """Return the last number of a message's line; see netprobe.c."""
-    if isinstance(message, Exchange):
-        return message.answer_bytes
-    return message.late_us if isinstance(message, LateReceive) else 0
+    if isinstance(message, LateReceive):
+        return f"x{message.late_us}" if message.relative else message.late_us
+    return message.answer_bytes if isinstance(message, Exchange) else 0
 
 
 def _messages(experiment: Experiment) -> tuple[Exchange | LateReceive | Return, ...]:

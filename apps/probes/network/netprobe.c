@@ -3,7 +3,8 @@
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
- * receive is posted MICROSECONDS after the send; it has two times, those of MPI_Send and MPI_Recv.  With 0 microseconds
+ * receive is posted MICROSECONDS after the send; it has two times, those of MPI_Send and MPI_Recv.  "xN" instead of
+ * MICROSECONDS is N times the time of the exchange on the line before, which the same rank began.  With 0 microseconds
  * it is a message and its equal answer, by MPI_Send and MPI_Recv; its times are that of MPI_Send and that until the
  * answer has been received.  A line of one message or one exchange may end with the mode of its sends: 0 standard, 1
  * buffered, 2 synchronous, 3 ready; the receive of a message in ready mode is posted before.  Rank 0 prints one line of
@@ -23,6 +24,7 @@ typedef struct {
   int from, to;
   long bytes, answer_bytes;
   long late_us; /* > 0: delay of the receive; 0: message and answer by blocking calls */
+  bool relative; /* late_us is in times of the exchange before, not in microseconds */
   int mode;
 } Exchange;
 
@@ -33,7 +35,7 @@ typedef int Start(const void *data, int count, MPI_Datatype type, int to, int ta
 static Send *const send_in[MODES] = {MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend};
 static Start *const start_in[MODES] = {MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend};
 
-enum { READY = 0, MESSAGE, ANSWER }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
+enum { READY = 0, MESSAGE, ANSWER, DELAY = READY }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
 
 /* Lets the receiver of a single exchange signal to the sender that it is ready. */
 static void wait_until_ready(Exchange exchange, int rank)
@@ -46,16 +48,30 @@ static void wait_until_ready(Exchange exchange, int rank)
     MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call.  In ready mode the receive is posted
- * before; only its wait is late. */
+/* Returns by how much the receive of a message is late, s.  Only the sender knows the time of the exchange before. */
+static double delay_s(const Exchange *exchange, int rank, double before_s)
+{
+  if (!exchange->relative)
+    return (double)exchange->late_us * 1e-6;
+  double late_s = (double)exchange->late_us * before_s;
+  if (exchange->from == rank)
+    MPI_Send(&late_s, 1, MPI_DOUBLE, exchange->to, DELAY, MPI_COMM_WORLD);
+  else
+    MPI_Recv(&late_s, 1, MPI_DOUBLE, exchange->from, DELAY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return late_s;
+}
+
+/* Sends a message to a late receiver; times_s[0] and [1]: of MPI_Send, and of MPI_Recv from its call; times_s[-1]: of
+ * the exchange before.  In ready mode the receive is posted before; only its wait is late. */
 static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
 {
   MPI_Request posted = MPI_REQUEST_NULL;
+  double late_s = delay_s(exchange, rank, times_s[-1]);
   if (exchange->mode == READY_MODE && exchange->to == rank)
     MPI_Irecv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, &posted);
   wait_until_ready(*exchange, rank);
   if (exchange->to == rank)
-    pause_s((double)exchange->late_us * 1e-6);
+    pause_s(late_s);
   double start = clock_s();
   if (exchange->from == rank) {
     send_in[exchange->mode](buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
@@ -163,6 +179,7 @@ static void read_exchanges(char *text, Exchange *exchanges, int count)
     exchanges[i].bytes = next_number(&text);
     exchanges[i].answer_bytes = next_number(&text);
     exchanges[i].late_us = BY_REQUESTS;
+    exchanges[i].relative = false;
     exchanges[i].mode = STANDARD;
   }
   if (count == 1)
@@ -205,6 +222,9 @@ static Plan read_plan(const char *path)
       late->from = (int)next_number(&text);
       late->to = (int)next_number(&text);
       late->bytes = next_number(&text);
+      text += strspn(text, " ");
+      late->relative = *text == 'x';
+      text += late->relative;
       late->late_us = next_number(&text);
       late->mode = mode_at_end(text);
       late[1] = *late;
@@ -275,7 +295,8 @@ int main(int argc, char **argv)
   clock_begin();
   Plan plan = read_plan(argc == 2 ? argv[1] : getenv("NETPROBE_PLAN"));
   size_t exchanges = plan.first[plan.experiments], bytes = largest_message(plan.exchanges, (int)exchanges);
-  double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
+  double *all_times_s = checked(calloc(exchanges + 2, sizeof *all_times_s)), *times_s = all_times_s + 1;
+  double *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
   double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));
   char *out = checked(buffer(bytes)), *in = checked(buffer(bytes));
   void *attached = attach_buffer(plan.exchanges, exchanges, bytes);
@@ -299,6 +320,7 @@ int main(int argc, char **argv)
       take_part(mine, count, rank, out, in, times_s + plan.first[i]);
     took_s[i] = clock_s() - begun_s;
   }
+  let_die_away(MPI_COMM_WORLD); /* or ranks without a part in the last experiment would disturb it */
   MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   memcpy(times_s, all_s, exchanges * sizeof *all_s);
   MPI_Reduce(took_s, all_s, plan.experiments, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
@@ -307,7 +329,7 @@ int main(int argc, char **argv)
   detach_buffer(attached);
   buffer_free(out);
   buffer_free(in);
-  free(times_s);
+  free(all_times_s);
   free(took_s);
   free(all_s);
   free(plan.first);

@@ -10,7 +10,7 @@ from apps.traffic.collectives import SELECTOR, all_to_all_algorithm
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.blocks.names import COLLECTIVES
-from predictor.network.survey import sizes_bytes
+from predictor.network.lines import sizes_bytes
 
 MOST_PROCESSES = 64
 OPERATIONS = 11e6  # flops of a computation block, as in the paper's Figure 3a

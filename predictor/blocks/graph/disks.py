@@ -13,8 +13,8 @@ from platforms.system.database import DiskArray
 from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.stream.instructions import Disk, Stream
-from predictor.dpgraph.network import NetworkModel, Timing
-from predictor.dpgraph.ways import DirectedPath
+from predictor.dpgraph.network import NetworkModel
+from predictor.network.value import DirectedPath, Timing
 
 PAUSE = -1  # instead of the number of a way
 NOTE_BYTES = 1  # size of a read request to a disk, and of the acknowledgement of a write, in the simulation

@@ -36,7 +36,8 @@ from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, covered, groups_of
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol
+from predictor.dpgraph.network import NetworkModel
+from predictor.network.value import Protocol
 
 Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
 _PLAIN = {  # SimGrid's options for a network of links alone

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from apps.options.exit_status import say_failures
 from apps.options.runner import PoolOptions
 from platforms.command.command import Reply
-from platforms.command.common import OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import OutOption, WideOption, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.terminal.progress import doing

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from platforms.command.command import Command, Reply
-from platforms.command.common import JsonOption
-from platforms.command.request import argument, option
+from platforms.command.request import JsonOption, argument, option
 from platforms.errors import UserError
 from platforms.terminal.progress import Progress
 from platforms.terminal.prose import folded_lines

@@ -18,10 +18,10 @@ from apps.spec.target import Target
 from apps.traffic.path import LARGE_BYTES
 from platforms.errors import UserError
 from predictor.dpgraph.evaluate import estimate
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
-from predictor.dpgraph.ways import DirectedPath
 from predictor.hierarchical.counts.declared import Speeds
+from predictor.network.value import DirectedPath, Protocol, Timing
 
 _CROSSINGS = 3  # of the network by a large message
 _NO_LIMIT_BPS = 1e30

@@ -10,7 +10,7 @@ from apps.machines.launch import Launched
 from apps.machines.machine_file import Launcher, read_machine
 from apps.measuring import examine as examining
 from apps.measuring.examine import examine, faults
-from validation.doctor.cli import main
+from validation.doctor import main
 
 
 def needed(machine):

@@ -131,3 +131,10 @@ def test_a_kernel_file_without_its_keys_is_said(tmp_path, monkeypatch):
     kernels._read_kernel.cache_clear()
     with pytest.raises(KernelError, match=r"odd/kernel\.toml: missing or unknown keys: .*colour"):
         kernels.named_kernel("odd")
+
+
+def test_a_list_gives_the_parameters_that_count_up_from_its_name():
+    official = named_kernel("is").classes["S"]  # NPB 3.4, is.c: test_index_array and test_rank_array of class S
+    assert [official[f"test_index{place}"] for place in range(5)] == [48427, 17148, 23627, 62548, 4431]
+    assert [official[f"test_rank{place}"] for place in range(5)] == [0, 18, 346, 64917, 65463]
+    assert not any(isinstance(value, list) for value in official.values())

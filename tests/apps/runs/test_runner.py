@@ -27,7 +27,7 @@ from apps.store.database import DATABASE, StoreError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block, probe_placement
 from platforms.read.read import materialise
-from platforms.read.visible_resources import part_hash
+from platforms.read.routes import part_hash
 
 
 def spec_of(scenario, placement=None, **fields):

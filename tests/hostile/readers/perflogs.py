@@ -2,7 +2,7 @@
 
 from readers.common import seeds
 
-from platforms.perflogs.tables import table_of
+from platforms.perflogs import table_of
 
 SEEDS = seeds("tests/platforms/perflogs/*.log", "tests/platforms/perflogs/*.cali")
 WORDS = (

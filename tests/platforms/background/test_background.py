@@ -5,10 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from platforms.background.distributions import AVAILABILITY, LATENCY, Distribution
-from platforms.background.draws import FORECASTS, TRUTHS, Availability, Draw, drawn
-from platforms.background.loaded import loaded_grid, loaded_platform
-from platforms.background.statement import asked_background, background_names
+from platforms.background.site import loaded_grid, loaded_platform
+from platforms.background.statement import (
+    AVAILABILITY,
+    FORECASTS,
+    LATENCY,
+    TRUTHS,
+    Availability,
+    Distribution,
+    Draw,
+    asked_background,
+    background_names,
+    drawn,
+)
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 

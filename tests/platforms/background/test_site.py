@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from platforms.background.draws import Availability, Draw
-from platforms.background.loaded import loaded_grid, loaded_platform
-from platforms.background.site import site_of
-from platforms.background.statement import asked_background
+from platforms.background.site import loaded_grid, loaded_platform, site_of
+from platforms.background.statement import Availability, Draw, asked_background
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform

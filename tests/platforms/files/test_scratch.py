@@ -8,8 +8,8 @@ import tempfile
 
 import pytest
 
-from platforms.files import locks, scratch
-from platforms.files.interrupts import interrupts_held
+from platforms.files import scratch
+from platforms.files.scratch import interrupts_held
 
 
 def test_a_file_system_without_locks_is_done_without(monkeypatch, tmp_path):
@@ -23,13 +23,13 @@ def test_a_file_system_without_locks_is_done_without(monkeypatch, tmp_path):
 
 
 def test_what_is_swept_before_it_is_locked_is_made_anew(monkeypatch, tmp_path):
-    swept = []
+    swept, really_named = [], scratch.still_named
 
     def still_named(handle, path):
         if len(swept) < 2:
             swept.append(path)
             path.rmdir() if path.is_dir() else path.unlink()
-        return locks.still_named(handle, path)
+        return really_named(handle, path)
 
     monkeypatch.setattr(scratch, "still_named", still_named)
     with scratch.scratch_folder("test", tmp_path) as folder:

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from apps.store.export import _csv
-from platforms.files.spreadsheets import cell, cell_text
-from platforms.files.writing import write_csv
+from platforms.files.writing import cell, cell_text, write_csv
 from validation.comparison.truth import read_measured
 
 # Beginnings that OWASP lists under "CSV Injection".

@@ -8,8 +8,7 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.files.commented_csv import read_table
-from platforms.perflogs.extrap_files import experiment_text
-from platforms.perflogs.tables import table_of
+from platforms.perflogs import experiment_text, table_of
 from validation.few_terms.cli import main
 
 LOG = Path(__file__).with_name("heat.log")

@@ -12,7 +12,7 @@ from platforms.picture.figure import MOST_IN
 from platforms.picture.parts import parts_of
 from platforms.read.read import materialise, read_platform
 from platforms.show.cli import main
-from platforms.survey.survey import survey
+from platforms.survey import survey
 
 CAMPUS = Path(__file__).parents[3] / "examples" / "platforms" / "campus.xml"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'

@@ -3,10 +3,20 @@
 import pytest
 
 from platforms.errors import UserError
-from platforms.prices.carbon import Carbon, Site, read_carbon
+from platforms.prices.carbon import (
+    DAY_S,
+    HOUR_S,
+    Carbon,
+    Profile,
+    Site,
+    best_start,
+    parse_start,
+    parse_within,
+    profile_of,
+    read_carbon,
+    read_series,
+)
 from platforms.prices.options import CostOptions, costs_from_request
-from platforms.prices.profile import DAY_S, HOUR_S, Profile, profile_of, read_series
-from platforms.prices.start import best_start, parse_start, parse_within
 
 # 400 g/kWh from 8:00 to 20:00, else 100.
 TWO_LEVELS = Profile((0.0, 8 * HOUR_S, 20 * HOUR_S), (100.0, 400.0, 100.0), DAY_S)

@@ -11,8 +11,8 @@ from apps.spec.target import Target
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
-from platforms.read.changed import changed_platform
 from platforms.read.read import materialise, read_platform
+from platforms.read.routes import changed_platform
 
 GRID = named_grid("grid4x2")
 

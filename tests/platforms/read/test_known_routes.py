@@ -8,7 +8,7 @@ from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 from platforms.options import check_all_usable
 from platforms.read import routes
-from platforms.read import visible_resources as part
+from platforms.read import routes as part
 from platforms.read.read import materialise, read_platform, read_routes
 from platforms.read.routes import routes_between
 

@@ -12,9 +12,7 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from platforms.show.cli import main
 from platforms.show.inspection import inspect
-from platforms.survey.connections import groups_of
-from platforms.survey.quantities import bandwidth_text
-from platforms.survey.survey import evenly, survey
+from platforms.survey import bandwidth_text, evenly, groups_of, survey
 
 ROOT = Path(__file__).parents[3]
 CAMPUS = ROOT / "examples" / "platforms" / "campus.xml"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import PlatformError, UserError
+from platforms.system.convert import system_named
 from platforms.system.database import read_hardware
-from platforms.system.named import system_named
 
 MERPSYS = Path(__file__).parents[3] / "examples" / "systems" / "merpsys.toml"
 

@@ -6,8 +6,8 @@ import pytest
 
 from platforms.system import catalogue
 from platforms.system.cli import main as show_system
+from platforms.system.convert import system_named
 from platforms.system.database import KINDS, read_hardware
-from platforms.system.named import system_named
 
 GALERA_PLUS = "examples/systems/galera-plus.toml"
 SYSTEM = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\n'

@@ -10,10 +10,9 @@ from platforms.grids.grid import WanLink, Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.platform import Power
 from platforms.read.read import materialise, read_platform, read_routes
-from platforms.read.visible_resources import part_hash
-from platforms.system.convert import materialise_system, platform_file
+from platforms.read.routes import part_hash
+from platforms.system.convert import as_grid, materialise_system, of_grid, platform_file
 from platforms.system.description import read_system
-from platforms.system.grids import as_grid, of_grid
 from platforms.system.xml import system_xml
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "systems" / "merpsys.toml"

@@ -9,8 +9,8 @@ import pytest
 from platforms.errors import UserError
 from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
+from platforms.system.convert import of_grid
 from platforms.system.database import DiskArray
-from platforms.system.grids import of_grid
 
 GRID = named_grid("grid2x2", speeds_flops=[1e9, 2e9])
 

@@ -9,9 +9,8 @@ from platforms.errors import PlatformError, UserError
 from platforms.grids.scenario import is_system_file
 from platforms.make import main as generate
 from platforms.system.cli import main
-from platforms.system.convert import materialise_file
+from platforms.system.convert import materialise_file, system_named
 from platforms.system.description import read_system
-from platforms.system.named import system_named
 from validation.campaign import read_campaign
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "systems" / "merpsys.toml"

@@ -9,8 +9,8 @@ from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.background.draws import Availability, Draw
-from platforms.background.loaded import loaded_grid, loaded_platform
+from platforms.background.site import loaded_grid, loaded_platform
+from platforms.background.statement import Availability, Draw
 from platforms.grids.scenario import named_grid, read_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise

@@ -2,7 +2,7 @@
 
 import pytest
 
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.programs import Compute, If, Label, ReadDisk

@@ -2,7 +2,7 @@
 
 import pytest
 
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks import run_command
 from predictor.blocks.application import Application
 from predictor.blocks.machines.power import interconnect

@@ -8,7 +8,7 @@ from one_by_one import OneByOne, ToyMachine
 
 from apps.programs.problem import problem
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate

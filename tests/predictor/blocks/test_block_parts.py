@@ -6,7 +6,7 @@ from math import fsum
 
 import pytest
 
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate

@@ -9,7 +9,7 @@ import pytest
 
 from apps.store import Store
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.series import evaluations
 from predictor.series import pool
 from predictor.series.grid import combinations, varied

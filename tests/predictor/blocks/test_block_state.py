@@ -5,7 +5,7 @@ import math
 import pytest
 
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.programs import Call, Compute, If, Label, NamedSteps, Repeat, RepeatUntil, Set, While, WriteDisk

@@ -6,7 +6,7 @@ from math import exp, expm1, inf
 import pytest
 
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.programs import Barrier, Compute, If, Label, Repeat, WriteDisk
 from predictor.blocks.setting import Setting

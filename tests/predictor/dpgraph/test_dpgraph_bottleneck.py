@@ -9,9 +9,9 @@ from apps.programs.problem import problem
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.dpgraph.bottleneck import bottleneck, link_loads_s
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Kinds
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Protocol, Timing
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import pytest
 from apps.recording.events import Mark
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.instructions import COMPUTE, MARK
-from predictor.dpgraph.network import NetworkModel, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
+from predictor.network.value import Timing
 
 NOBODY = NetworkModel({}, {}, Timing(np.array([-1.0]), np.zeros((1, 1)), np.ones((1, 1))))
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.network import NetworkModel, Timing
-from predictor.dpgraph.ways import DirectedPath
+from predictor.dpgraph.network import NetworkModel
 from predictor.graph.faster import MeasuredNetwork
+from predictor.network.value import DirectedPath, Timing
 
 # Two clusters of two hosts: 2 s inside of each, 7 s between them; nodes of 100 B/s, and 40 B/s between the clusters.
 CLUSTERS = {"a0": "a", "a1": "a", "b0": "b", "b1": "b"}

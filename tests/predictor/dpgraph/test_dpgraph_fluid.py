@@ -8,9 +8,9 @@ from platforms.errors import UserError
 from platforms.model.platform import Link, Route
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Protocol, Timing
 
 # The one timing of these tests: no latency, and every byte counts as one.
 PLAIN = Timing(np.array([-1.0]), np.zeros((1, 1)), np.ones((1, 1)))

@@ -8,9 +8,9 @@ import pytest
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Recording
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.evaluate import estimate, execute
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Protocol, Timing
 
 RANKS = 4
 HOSTS = tuple(f"h{i}" for i in range(RANKS))

@@ -137,7 +137,10 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
     one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
 
     def irregular(plan):
-        return Measurement(tuple((1.0 + i % 2,) * len(e) for i, e in enumerate(plan.experiments)), 1.0, 1.0)
+        times_s = (
+            (1.0 + i // 2 % 2,) * (len(e) if isinstance(e, tuple) else 2) for i, e in enumerate(plan.experiments)
+        )
+        return Measurement(tuple(times_s), 1.0, 1.0)
 
     settings = Settings()
     broker = Broker(settings, [one], record=runner.record, recording=runner.recording, measure=irregular)

@@ -26,9 +26,8 @@ from platforms.read.read import materialise
 from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.ways import DirectedPath
 from predictor.graph.cli import main
 from predictor.graph.dates import dates_of
 from predictor.graph.faster import DeclaredNetwork
@@ -39,6 +38,7 @@ from predictor.graph.li_times import li_times
 from predictor.graph.places import places_of
 from predictor.graph.timed import timed
 from predictor.graph.what_if import Setting, what_if
+from predictor.network.value import DirectedPath, Protocol, Timing
 
 JACOBI = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
 LATENCY_S, BANDWIDTH_BPS = 0.5, 100.0  # of every message by hand, without an envelope

@@ -35,7 +35,7 @@ from predictor.native import library
 from predictor.native.layout import Layout
 from predictor.native.library import Library
 from predictor.structural import contention as sharing
-from predictor.structural import recurrence, schedule, sharing_survey
+from predictor.structural import measured, recurrence, schedule
 
 ROOT = Path(__file__).parents[3]
 GRAPH_H = ROOT / "predictor" / "dpgraph" / "native" / "graph.h"
@@ -123,7 +123,7 @@ def test_the_constants_of_c_are_those_of_python():
         assert (found["NO_MEMORY"], found["BAD_INPUT"]) == (library.NO_MEMORY, library.BAD_INPUT)
     for module, names in (
         (schedule, "COMPUTE EXCHANGE SWEEP"),
-        (sharing_survey, "BUFFERED EAGER SYNCHRONOUS"),
+        (measured, "BUFFERED EAGER SYNCHRONOUS"),
         (sharing, "MOST_SHARED"),
     ):
         assert [structural[name] for name in names.split()] == [getattr(module, name) for name in names.split()]

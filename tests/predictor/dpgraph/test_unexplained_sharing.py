@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.network import NetworkModel, Timing, Unexplained
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.unexplained import unexplained
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Timing, Unexplained
 
 INSIDE, OUTSIDE = ("a", "b"), ("a", "z")
 

@@ -14,7 +14,8 @@ from platforms.read.read import materialise
 from predictor import predict
 from predictor.base import EvidenceRequest
 from predictor.evidence.broker import Broker, RefusedEvidence
-from predictor.network.survey import layout, next_plan
+from predictor.network.layout import layout
+from predictor.network.survey import next_plan
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_the_number_of_the_first_messages_is_known_before_they_are_made(grid):
 
 
 def test_the_plan_says_the_limit_and_what_is_beyond_it(capsys):
-    words = "--scenario grid4x2 --app cg --class S --predictor dpgraph --no-store --dry-run --evidence-time 0.1"
+    words = "--scenario grid4x2 --app cg --class S --predictor dpgraph --no-store --dry-run --evidence-time 0.01"
     assert predict.main(words.split()) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("no answer from dpgraph, 1 prediction: its ")

@@ -33,7 +33,7 @@ from validation.clock.cli import main as simulate_clock
 from validation.cores.cli import main as simulate_cores
 from validation.entrance.main import main as gridval
 from validation.failures.cli import main as simulate_failures
-from validation.league.cli import main as league
+from validation.league import main as league
 from validation.map.cli import main as regimes
 from validation.modes.cli import main as modes
 from validation.nodes.cli import main as choose_and_simulate

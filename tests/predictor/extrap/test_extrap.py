@@ -16,7 +16,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
-from platforms.perflogs.extrap_files import experiment_text
+from platforms.perflogs import experiment_text
 from predictor.answers.answers import predict
 from predictor.base import Cost, OutOfRange
 from predictor.evidence.broker import Broker

@@ -117,8 +117,10 @@ def test_a_cluster_whose_hosts_are_alike_has_no_further_experiments(tmp_path):
 def of_steps(steps):
     """Distances of hosts this many steps of 1 us apart, and one more."""
     hosts = tuple(f"n{i}" for i in range(len(steps)))
-    latency_s = {(hosts[i], hosts[j]): 1e-6 * (1 + steps[i][j]) for i, j in combinations(range(len(hosts)), 2)}
-    return distances({"c": hosts}, latency_s, {"c": 0.0})["c"]
+    latency_s = {
+        frozenset((hosts[i], hosts[j])): 1e-6 * (1 + steps[i][j]) for i, j in combinations(range(len(hosts)), 2)
+    }
+    return distances({"c": hosts}, latency_s, 0.0)["c"]
 
 
 class Imagined:
@@ -194,14 +196,14 @@ def test_ways_on_a_grid_of_switches():
 
 
 def test_distances_without_a_known_structure_have_none():
-    latency_s = {pair: 1e-6 * (3 + i**1.7) for i, pair in enumerate(combinations("abcd", 2))}
-    assert structure_of(distances({"c": tuple("abcd")}, latency_s, {})["c"]) is None
+    latency_s = {frozenset(pair): 1e-6 * (3 + i**1.7) for i, pair in enumerate(combinations("abcd", 2))}
+    assert structure_of(distances({"c": tuple("abcd")}, latency_s, 0.0)["c"]) is None
 
 
 def test_latencies_within_their_scatter_are_alike():
     rng = np.random.default_rng(1)
-    latency_s = {pair: 1e-5 * (1 + 0.05 * rng.standard_normal()) for pair in combinations("abcdef", 2)}
-    found = distances({"c": tuple("abcdef")}, latency_s, {"c": 0.03})["c"]
+    latency_s = {frozenset(pair): 1e-5 * (1 + 0.05 * rng.standard_normal()) for pair in combinations("abcdef", 2)}
+    found = distances({"c": tuple("abcdef")}, latency_s, 0.03)["c"]
     assert isinstance(found, Distances)
     assert not found.few
 

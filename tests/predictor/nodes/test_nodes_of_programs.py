@@ -13,10 +13,9 @@ from apps.spec.settings import Settings
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.platform import Cluster, Host, Platform
-from platforms.prices.carbon import Carbon, Site
+from platforms.prices.carbon import Carbon, Site, profile_of
 from platforms.prices.options import CostQuestion
 from platforms.prices.price import Price, Prices, read_prices
-from platforms.prices.profile import profile_of
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import ListedSpace, Space

@@ -9,9 +9,9 @@ from apps.recording.events import Op
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import Prediction
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.ways import DirectedPath
+from predictor.network.value import DirectedPath, Protocol, Timing
 from predictor.scale.points import critical_part
 
 LATENCY_S, SPEED_FLOPS = 0.5, 1e9

@@ -18,23 +18,15 @@ from platforms.model.placement import block, cyclic
 from platforms.read.read import materialise, read_platform
 from predictor.answers.answers import fit
 from predictor.base import OutOfRange
+from predictor.dpgraph.measured import fitted as fitted_network
 from predictor.evidence.broker import Broker
-from predictor.network.survey import layout
+from predictor.network.layout import layout
+from predictor.network.loads import tournament
+from predictor.network.survey import Survey, next_plan
 from predictor.registry import predictor
-from predictor.structural.calibration import read_ground
+from predictor.structural.measured import BUFFERED, EAGER, SYNCHRONOUS, MeasuredPaths
 from predictor.structural.paths import PlaceOfLinks
 from predictor.structural.predictor import STRUCTURAL
-from predictor.structural.sharing_survey import (
-    BUFFERED,
-    EAGER,
-    SYNCHRONOUS,
-    network_plan,
-    read_lines,
-    read_sizes,
-    reference,
-    size_plan,
-    tournament,
-)
 
 # SimGrid's defaults: factors of the bandwidth of large messages and of the latency of small ones, from 9376 and from
 # 65472 bytes on; share of its rate that a flow takes of the other direction.
@@ -44,17 +36,18 @@ FACTOR_9376 = 0.58729
 BACK = 0.05
 
 
-@cache
-def measured_network(options=()):
-    platform = materialise(three_clusters())
-    where = layout(platform, block(platform, len(platform.hosts)))
-    return platform, where, measure(replace(network_plan(platform, where), options=options))
+def measured_on(platform, options=(), sizes=()):
+    """The thrifty survey of all hosts of a platform, for these sizes."""
+    hosts, results = block(platform, len(platform.hosts)), []
+    while plan := next_plan(platform, hosts, results, deep=False, sizes=sizes):
+        results.append(measure(replace(plan, options=options)))
+    where = layout(platform, hosts)
+    return MeasuredPaths(fitted_network(where, Survey(where, results, deep=False, sizes=sizes)), where.hosts)
 
 
 @cache
-def ground():
-    _, where, measurement = measured_network()
-    return read_ground(where, measurement)
+def ground(options=(), sizes=()):
+    return measured_on(materialise(three_clusters()), options, sizes)
 
 
 def capacity_Bps(place, *of):
@@ -77,7 +70,7 @@ def test_what_is_shared_shows_under_load():
     assert capacity_Bps("one_way", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
     assert capacity_Bps("both_ways", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
     assert capacity_Bps("both_ways", 0, 2) == np.inf
-    assert capacity_Bps("from_host", 0) == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
+    assert ground().paths.capacity_Bps[0] == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
     # Where two opposite messages fill the backbone, their acknowledgements do not show.
     assert ground().paths.back == pytest.approx([0, BACK, 0], rel=0.01)
 
@@ -85,8 +78,7 @@ def test_what_is_shared_shows_under_load():
 def test_a_link_that_messages_inside_fill_only_together_with_those_to_outside_is_seen():
     # Nine nodes of 1 Gbit/s on a backbone of 10: their messages to one another leave some of it, although they use it.
     platform = materialise(named_grid("grid3x9"))
-    where = layout(platform, block(platform, 27))
-    found, at = read_ground(where, measure(network_plan(platform, where))).paths.capacity_Bps, PlaceOfLinks(27, 3)
+    found, at = measured_on(platform).paths.capacity_Bps, PlaceOfLinks(27, 3)
     shared = 1.25e9 * LARGE_FACTOR / (1 + BACK)
     assert [found[at.inside(c)] for c in range(3)] == pytest.approx([shared] * 3, rel=0.001)
 
@@ -102,31 +94,31 @@ def test_the_only_node_of_its_cluster_reaches_itself_by_the_way_that_the_rate_sh
     )
     grid = named_grid("grid2x1", "gigabit", [1e9, 2e9])
     for platform, shares in ((read_platform(path), False), (materialise(grid), True)):
-        where = layout(platform, block(platform, 2))
-        assert [len(hosts) for hosts in where.hosts.values()] == [1, 1]
-        found = read_ground(where, measure(network_plan(platform, where))).paths
-        assert found.self_shares.tolist() == [shares, shares]
+        found = measured_on(platform)
+        assert [len(hosts) for hosts in found.by_cluster.values()] == [1, 1]
+        assert found.paths.self_shares.tolist() == [shares, shares]
 
 
 def measured_sizes(sizes, options=()):
-    platform, where, network = measured_network(options)
-    lines = read_lines(where, network)
-    plan = replace(size_plan(platform, where, lines, sizes), options=options)
-    return read_sizes(lines, reference(where, lines), sizes, measure(plan))
+    """Latency, s, seconds per byte and protocol of some sizes on each kind of path, whose numbers are in the paths."""
+    paths, protocol = ground(options, sizes).at(np.array(sizes, float))
+    per_byte_s = paths.amount_bytes / (np.array(sizes) + 16) / paths.bound_Bps[:, None]
+    return paths, paths.latency_s, per_byte_s, protocol.tolist()
 
 
-def test_what_sizes_do_is_measured_between_one_pair():
-    found = measured_sizes([8, 12_000, 100_000])
-    assert found.name == ("c1", "c1")
-    assert found.latency == pytest.approx([1, LATENCY_9376 / SMALL_LATENCY, LATENCY_65472 / SMALL_LATENCY], rel=0.005)
-    slopes = 1 / (125e6 * np.array([FACTOR_9376, LARGE_FACTOR]))
-    assert found.s_per_byte[1:] == pytest.approx(slopes, rel=0.005)
-    assert found.protocol.tolist() == [BUFFERED, BUFFERED, SYNCHRONOUS]
+def test_what_sizes_do_is_measured_between_one_pair_and_is_so_on_all_paths():
+    paths, latency_s, per_byte_s, protocol = measured_sizes((8, 12_000, 100_000))
+    factors = np.array([SMALL_LATENCY, LATENCY_9376, LATENCY_65472])
+    near, far = paths.row[0, 0], paths.row[0, 2]
+    assert latency_s[near] == pytest.approx(150e-6 * factors, rel=1e-4)
+    assert latency_s[far] == pytest.approx(300e-6 * factors, rel=1e-4)
+    assert per_byte_s[near, 1:] == pytest.approx(1 / (125e6 * np.array([FACTOR_9376, LARGE_FACTOR])), rel=1e-4)
+    assert protocol == [BUFFERED, BUFFERED, SYNCHRONOUS]
 
 
 def test_messages_that_travel_before_they_are_received_for_are_recognised():
-    found = measured_sizes([8, 2000, 100_000], options=(("smpi/async-small-thresh", "1000"),))
-    assert found.protocol.tolist() == [EAGER, BUFFERED, SYNCHRONOUS]
+    *_, protocol = measured_sizes((8, 2000, 100_000), options=(("smpi/async-small-thresh", "1000"),))
+    assert protocol == [EAGER, BUFFERED, SYNCHRONOUS]
 
 
 @pytest.mark.parametrize("clusters", range(1, 8))
@@ -179,7 +171,7 @@ def test_evidence_is_a_probe_on_one_node_per_cluster_and_messages_and_all_of_it_
     assert {e.request.kind for e in evidence} == {"run", "exchange"}
     made = model.predict(targets[0])
     used = [e for e in evidence if e.id in made.evidence]
-    assert len(used) == 3  # its probe, the network, its sizes
+    assert len(used) == 2  # its probe and the network, whose lines tell what its sizes do
     assert made.cost.node_s == pytest.approx(sum(e.cost.node_s for e in used))
 
 
@@ -232,7 +224,7 @@ def test_a_network_without_a_rate_is_the_reason_of_a_refusal():
     assert STRUCTURAL.further(targets, disturbed) == []
     model = STRUCTURAL.fit(disturbed)
     asked = next(t for t in targets if t.problem == probe.request.target.problem)
-    with pytest.raises(OutOfRange, match="so the rate is unknown"):
+    with pytest.raises(OutOfRange, match="the rate is unknown"):
         model.predict(asked)
 
 

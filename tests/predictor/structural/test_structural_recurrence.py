@@ -13,10 +13,10 @@ from predictor.structural import followed as meeting
 from predictor.structural.collectives import exchanges
 from predictor.structural.contention import share
 from predictor.structural.followed import FollowedProgram
+from predictor.structural.measured import BUFFERED, EAGER, SYNCHRONOUS
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened
-from predictor.structural.sharing_survey import BUFFERED, EAGER, SYNCHRONOUS
 
 RATE_BPS = 100.0  # of every path
 NEAR_S, FAR_S = 1.0, 5.0  # latency in a cluster and between the two

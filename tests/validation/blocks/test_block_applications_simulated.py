@@ -8,7 +8,7 @@ import pytest
 
 from apps.runs.runner import Runner
 from platforms.errors import UserError
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.description import read_application

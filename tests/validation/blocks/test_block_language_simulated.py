@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apps.runs.runner import Runner
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.description import read_application
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare

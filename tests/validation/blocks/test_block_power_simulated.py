@@ -3,7 +3,7 @@
 import pytest
 
 from apps.runs.runner import Runner
-from platforms.system.named import system_named
+from platforms.system.convert import system_named
 from predictor.blocks.application import Application
 from predictor.blocks.programs import Compute, Label, Receive, Send
 from predictor.blocks.setting import Setting

@@ -10,7 +10,7 @@ from apps.runs import simulate as engine
 from platforms.command.values import parsed
 from predictor.blocks.series import evaluations
 from validation.blocks import cli
-from validation.blocks.evaluations import Timed, timed
+from validation.blocks.series import Timed, timed
 
 # The nodes of CLUSTER compute 20.8 Gflop/s and have a disk of 520 Mbyte/s; the sender computes for 1 s.
 APPLICATION = """
@@ -138,7 +138,7 @@ def test_parts_of_evaluated_and_simulated_times_agree_and_add_up(pair, capsys):
 
 def test_evaluations_are_kept_too(pair, capsys, monkeypatch):
     assert asked([*pair, "--vary", "seconds=1,2"], capsys)[0] == 0
-    monkeypatch.setattr("validation.blocks.evaluations.evaluate", None)
+    monkeypatch.setattr("validation.blocks.series.evaluate", None)
     assert asked([*pair, "--vary", "seconds=1,2"], capsys)[0] == 0
     with pytest.raises(TypeError):
         cli.main([*pair, "--vary", "seconds=3"])
@@ -153,7 +153,7 @@ def test_an_interrupted_series_says_how_to_go_on(pair, capsys, monkeypatch):
         status, _, err = asked([*pair, "--vary", "seconds=1,2"], capsys)
     assert status == 130
     assert "kept in the store. To continue: " in err
-    monkeypatch.setattr("validation.blocks.evaluations.evaluate", None)
+    monkeypatch.setattr("validation.blocks.series.evaluate", None)
     assert asked([*pair, "--vary", "seconds=1,2"], capsys)[0] == 0
 
 

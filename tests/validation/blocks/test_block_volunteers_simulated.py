@@ -7,8 +7,7 @@ import pytest
 from predictor.blocks.volunteers.handing_out import outcome
 from predictor.blocks.volunteers.periods import Drawn, Law
 from predictor.blocks.volunteers.project import LEAVES, Project, Volunteer
-from validation.blocks.volunteers import cli
-from validation.blocks.volunteers.simulated import simulated
+from validation.blocks.volunteers import main, simulated
 
 
 @pytest.mark.parametrize("leave", LEAVES)
@@ -24,6 +23,6 @@ def test_simgrid_finds_the_times_and_handings_out_of_each_draw(leave):
 
 
 def test_the_command_compares_draw_by_draw(capsys):
-    assert cli.main(["examples/blocks/volunteers.toml", "--draws", "2", "--json"]) == 0
+    assert main(["examples/blocks/volunteers.toml", "--draws", "2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [abs(row["error"]) < 1e-6 for row in rows] == [True, True]

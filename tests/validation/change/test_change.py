@@ -5,8 +5,7 @@ import json
 import pytest
 
 from platforms.files.reading import input_text
-from validation.change.baseline import Case
-from validation.change.cli import Change, Changes, main
+from validation.change import Case, Change, Changes, main
 
 HEAT = "examples/ci/heat.c"
 WHERE = "--scenario grid1x32 --speeds 40 --network infiniband --ranks 32"

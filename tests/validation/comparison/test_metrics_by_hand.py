@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import bootstrap
 
 from validation.comparison import metrics
-from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, SEED, SUMMARY_COLUMNS, mean, published_errors, statistics, summarise
-from validation.ranking.front import PARETO_COLUMNS, pareto
+from validation.comparison.rows import records
+from validation.ranking.standing import PARETO_COLUMNS, pareto
 
 
 def test_a_mean_is_of_those_that_are_there():

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import bootstrap
 
 from validation.campaign import main as campaign
-from validation.comparison.dataframes import records
 from validation.comparison.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise, summary_rows
-from validation.output.fail_above import too_wrong
+from validation.comparison.rows import records
+from validation.output import too_wrong
 from validation.presentation.tables import summary_text
 from validation.run import main
 

@@ -11,8 +11,7 @@ from apps.runs.runner import Runner
 from predictor.hierarchical.model import BETAS, COUNTED, DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
 from validation.cores.cli import main
-from validation.cores.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points
-from validation.cores.machine import machine
+from validation.cores.communication import REGIONS, Study, kernel_flops, machine, region_errors, simulate_points
 from validation.cores.search import ALL, search, search_json, search_table, search_text
 from validation.cores.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
 

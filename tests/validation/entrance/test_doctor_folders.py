@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from validation.doctor import examine
-from validation.doctor.examine import file_system
+from validation import doctor
+from validation.doctor import file_system
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw,relatime 0 0
@@ -39,7 +39,7 @@ def folders(monkeypatch, tmp_path, **named):
     """Return the doctor's findings about folders, by name, with these variables set."""
     for variable in ("GRID_VALIDATOR_CACHE", "TMPDIR"):
         monkeypatch.setenv(variable, str(named.get(variable, tmp_path)))
-    return {finding.name: finding for finding in examine._folders()}
+    return {finding.name: finding for finding in doctor._folders()}
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_temporary_folder_that_is_missing_is_said_though_python_would_take_ano
     ],
 )
 def test_a_file_system_that_is_slow_or_runs_no_programs_has_a_remedy(monkeypatch, tmp_path, kind, options, said, good):
-    monkeypatch.setattr(examine, "file_system", lambda folder: (kind, frozenset(options)))
+    monkeypatch.setattr(doctor, "file_system", lambda folder: (kind, frozenset(options)))
     found = folders(monkeypatch, tmp_path)
     assert found["cache folder"].text.endswith(said) and found["cache folder"].found is good
     assert found["cache folder"].remedy == "Set GRID_VALIDATOR_CACHE to a folder of a local disk"

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from platforms.command.request import fields_of
-from validation.doctor import cli as doctor
-from validation.doctor import examine as examining
-from validation.doctor.examine import Finding
+from validation import doctor
+from validation.doctor import Finding
 from validation.entrance.choosing import Chosen, all_commands, choose
 from validation.entrance.main import main
 from validation.entrance.verbs import GROUPS, RENAMED, VERBS
@@ -294,9 +293,9 @@ def test_the_doctor_of_an_environment_says_which_python_has_what_it_does_not_see
     python.write_text(f"#!/bin/sh\necho True {version.format(*sys.version_info)}\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "prefix", "/somewhere/env")
-    assert examining._outside("simgrid", str(python)).startswith(remedy.format(python=python))
+    assert doctor._outside("simgrid", str(python)).startswith(remedy.format(python=python))
     python.write_text("#!/bin/sh\necho False 3 11\n")
-    assert examining._outside("simgrid", str(python)) == ""
+    assert doctor._outside("simgrid", str(python)) == ""
 
 
 def test_the_doctor_gives_findings_as_json(capsys, monkeypatch):

@@ -10,10 +10,18 @@ from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from validation.failures.checks import mean_check, probability_check
 from validation.failures.cli import main
-from validation.failures.draws import completion_times, first_failures
-from validation.failures.simulated import ABORTED, STALLED, SUCCEEDED, duration, simulate_failing
+from validation.failures.study import (
+    ABORTED,
+    STALLED,
+    SUCCEEDED,
+    completion_times,
+    duration,
+    first_failures,
+    mean_check,
+    probability_check,
+    simulate_failing,
+)
 
 
 @pytest.fixture

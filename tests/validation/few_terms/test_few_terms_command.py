@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from validation.few_terms.cli import main
-from validation.few_terms.judge import judged
-from validation.few_terms.table import read_table
+from validation.few_terms.judge import judged, read_table
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "examples" / "real" / "published"

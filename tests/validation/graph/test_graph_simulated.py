@@ -8,8 +8,7 @@ import pytest
 from apps.recording.events import EVENT, Kind, Mark, Op, Recording
 from validation.entrance.main import main as gridval
 from validation.graph.cli import main
-from validation.graph.elements import COMPUTATION, MPI
-from validation.graph.simulated import simulated_elements
+from validation.graph.simulated import COMPUTATION, MPI, simulated_elements
 
 PLACES = ("work", "message", "collective")
 

@@ -10,7 +10,7 @@ from platforms.command.request import fields_of
 from platforms.command.values import parsed, words_of
 from validation.entrance.choosing import all_commands, choose
 from validation.entrance.main import main
-from validation.interactive import predicting, running
+from validation.interactive import running
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_wrong_questions_are_user_errors(verb, options, said):
     assert said in str(raised.value) and str(raised.value).count("?.") == 0
 
 
-@pytest.mark.parametrize(("verb", "module"), [("run", running), ("predict", predicting)])
+@pytest.mark.parametrize(("verb", "module"), [("run", running), ("predict", running)])
 def test_every_option_of_the_verb_is_taken_by_its_name_or_refused(verb, module, monkeypatch):
     made = []
     monkeypatch.setattr(module, "settings_from_request", lambda request: None)

@@ -9,11 +9,11 @@ import pytest
 from platforms.errors import UserError
 from predictor.intervals.cases import read_cases
 from validation.comparison.coverage import COVERAGE_COLUMNS, coverage, with_intervals
-from validation.comparison.dataframes import records
 from validation.comparison.kept import read_results
+from validation.comparison.rows import records
 from validation.intervals.cases_file import cases_of, cases_text
 from validation.intervals.cli import main
-from validation.presentation.coverage_text import coverage_text, interval_sentence
+from validation.presentation.sentences import coverage_text, interval_sentence
 
 NAN = math.nan
 

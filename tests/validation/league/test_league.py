@@ -15,11 +15,9 @@ from platforms.model.placement import MAPPINGS
 from platforms.plotting.front import place_labels
 from platforms.read.read import materialise
 from validation.comparison.compare import COLUMNS
-from validation.league.candidates import candidates
-from validation.league.cli import main
+from validation.league import candidates, main
 from validation.ranking.deciding import decisions
-from validation.ranking.front import pareto
-from validation.ranking.standing import SIMULATE, ranking
+from validation.ranking.standing import SIMULATE, pareto, ranking
 from validation.run import main as run
 
 DECIDE = "--scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor hcf,dpgraph:known".split()

@@ -23,12 +23,10 @@ from platforms.read.read import materialise
 from validation.comparison.compare import Failure
 from validation.map import cli
 from validation.map import cli as regimes
-from validation.map.error_map import coverage_range, error_map, map_text
+from validation.map.cli import coverage_range, error_map, map_text
 from validation.map.figure import regimes_figure
-from validation.map.output import show
-from validation.map.scaling import Step, scaled
-from validation.map.sweep import SWEEP_COLUMNS, Sweep, results_table
-from validation.map.text import coverage_text, means_text, sentences, share_text
+from validation.map.output import coverage_text, means_text, sentences, share_text, show
+from validation.map.sweep import SWEEP_COLUMNS, Step, Sweep, results_table, scaled
 from validation.map.thresholds import (
     cases_hold_from,
     mean_curve,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from validation.measured.cli import main
-from validation.measured.placements import filled_nodes
-from validation.measured.runs import Run
+from validation.measured.runs import Run, filled_nodes
 
 REAL = Path(__file__).parents[3] / "examples" / "real"
 RUNS, CLUSTER = REAL / "npb-raspberry-pi.csv", REAL / "raspberry-pi.xml"

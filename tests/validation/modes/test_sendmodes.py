@@ -18,11 +18,20 @@ from platforms.read.read import materialise
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from validation.modes import cli, fit
-from validation.modes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
 from validation.modes.fit import fit_costs
-from validation.modes.integer_sort import targets as sort_targets
 from validation.modes.machines import CLUSTERS
-from validation.modes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
+from validation.modes.messages import (
+    NO_COST,
+    SEQUENTIAL_S,
+    ProcessorCost,
+    costs_csv,
+    fit_cost,
+    message_spec,
+    message_times,
+    read_costs,
+    simulate_messages,
+)
+from validation.modes.paper import targets as sort_targets
 from validation.modes.study import MODES
 
 WIRE_BPS = 12.5e6 * 0.941482  # 100 Mbit/s, less headers: smpi/bw-factor of network fast-ethernet

@@ -22,10 +22,8 @@ from predictor.allocation.space import Space
 from validation.nodes import campaign, command, output
 from validation.nodes.campaign_file import read_allocation_campaign
 from validation.nodes.cli import main
-from validation.nodes.errors import best_constant, estimation_error, judge, time_error
-from validation.nodes.output import summarise, summary_text
-from validation.nodes.row import AllocationRow
-from validation.nodes.truth import Truth
+from validation.nodes.errors import Truth, best_constant, estimation_error, judge, time_error
+from validation.nodes.output import AllocationRow, summarise, summary_text
 
 SMALL = """
 scenario = "ichikawa"

@@ -43,7 +43,7 @@ def test_the_figures_and_the_table_have_every_line(monkeypatch, capsys, tmp_path
             pitfalls.Line(number, label, (1, 2), (y, 2 * y)) for number in LOOKS for label, y in (("a", 1), ("b", 3))
         ]
 
-    monkeypatch.setattr("validation.nodes.paper.lines", lines)
+    monkeypatch.setattr("validation.nodes.command.lines", lines)
     assert main(["--paper", "--no-store", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out.count("3.000 to 3.000") == len(LOOKS) == 7
     assert sorted(path.name for path in tmp_path.glob("*.png")) == [f"figure-{number}.png" for number in LOOKS]

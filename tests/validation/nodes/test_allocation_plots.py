@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from validation.nodes.output import AllocationRow
 from validation.nodes.plots import write_figures
 from validation.nodes.plots.axes import signed_time_axis
 from validation.nodes.plots.choices import choice_figure, delta_figure, fewer_sizes_figure, fits_figure, static_figure
 from validation.nodes.plots.models import models_figure
-from validation.nodes.row import AllocationRow
 
 LS, NNLS = "NP-T/LS", "NP-T/NNLS"
 ALWAYS = "always (4,1,0,0,0,0)"

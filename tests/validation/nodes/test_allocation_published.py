@@ -5,7 +5,7 @@ from statistics import mean
 import pytest
 
 from validation.nodes.campaign_file import read_allocation_campaign
-from validation.nodes.published import published, published_text
+from validation.nodes.output import published, published_text
 
 
 def test_every_mean_of_sections_5_1_to_5_8_stands_beside_its_own_model():

@@ -1,6 +1,6 @@
 """The first lines of results: one for each target, by hand."""
 
-from validation.presentation.answers_text import MOST_TARGETS, answers_lines
+from validation.presentation.tables import MOST_TARGETS, answers_lines
 
 
 def row(app="cg", predictor="hcf", low_s=8.0, high_s=12.5, **more):

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from validation.comparison.compare import COLUMNS
-from validation.presentation.notes import Notes, listed, refusal_lines
 from validation.presentation.sentences import closing_sentences
-from validation.presentation.tables import results_text
+from validation.presentation.tables import Notes, listed, refusal_lines, results_text
 
 
 def result(predictor, predicted_s, simulated_s=10.0, **changed):

@@ -9,9 +9,8 @@ import pytest
 from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import statistics
 from validation.ranking.deciding import ALL_HOSTS, CHANCE, DECISION_COLUMNS, DECISIONS, Candidates, decisions
-from validation.ranking.front import pareto
-from validation.ranking.standing import RANKING_COLUMNS, SIMULATE, ranking, simulated
-from validation.ranking.text import decisions_text, ranking_text
+from validation.ranking.output import decisions_text, ranking_text
+from validation.ranking.standing import RANKING_COLUMNS, SIMULATE, pareto, ranking, simulated
 from validation.report.league import league_pictures, league_tables, league_text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from validation.comparison.compare import COLUMNS
 from validation.report.command import main
-from validation.report.public import pages
+from validation.report.public.site import badge, median_errors
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HOSTILE = ("../x", "<script>alert(1)</script>", "a\x00b]]>&amp;")
@@ -88,7 +88,7 @@ def test_a_badge_has_the_median_error_without_sign(site, tmp_path):
     # By hand: the median of 10 and 30 % is 20 %; of 0.03 and 0.05 % it is 0.04 %.
     league = json.loads((site / "site.json").read_text())["published"][1]
     assert "../x: median error 20.0 %, 2 predictions" in (site / f"badges/{league['id']}/x.svg").read_text()
-    assert ">0.04 %</text>" in pages.badge("structural", *pages.median_errors([("s", 0.03), ("s", -0.05)])["s"])
+    assert ">0.04 %</text>" in badge("structural", *median_errors([("s", 0.03), ("s", -0.05)])["s"])
 
 
 def test_more_results_leave_all_addresses_and_what_was_published(site, tmp_path):

@@ -20,7 +20,7 @@ from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform
 from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import summarise
-from validation.report import facts, pictures, platforms, repeat, runs
+from validation.report import facts, pictures, runs
 from validation.report.errors import costs_table
 from validation.report.gather import Gathered, Invocation, ListedRun, PredictionNote, ReportedTarget
 from validation.report.lede import lede
@@ -96,9 +96,9 @@ def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
         raise UserError("picture", "too many hosts", "Take fewer")
 
     other = materialise(named_grid("grid4x2"))
-    monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
+    monkeypatch.setattr(facts, "MOST_PLATFORMS", 1)
     monkeypatch.setattr("platforms.picture.platform_figure", figure)
-    said = list(platforms.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
+    said = list(facts.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
     assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
 
 
@@ -108,7 +108,7 @@ def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatc
             raise UserError("program", "it is gone", "Give it again")
         return ()
 
-    monkeypatch.setattr(repeat, "commands", commands)
+    monkeypatch.setattr(runs, "commands", commands)
     monkeypatch.setattr(runs, "MOST_RUNS", 2)
     made, left_out = runs.repeated([a_case(grid, app=app).run for app in ("mg", "ep", "cg")], {})
     assert [one.note for one in made] == [
@@ -121,12 +121,12 @@ def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatc
 def test_a_run_by_s4u_is_repeated_by_its_record_s_command(grid):
     run = a_case(grid).run
     own = replace(run, spec=replace(run.spec, engine="s4u"))
-    assert repeat.commands(own, None)[-1] == "gridval program run"
-    assert repeat.commands(replace(own, command=()), None) == ()
+    assert runs.commands(own, None)[-1] == "gridval program run"
+    assert runs.commands(replace(own, command=()), None) == ()
 
 
 def test_a_measured_computation_is_said_to_vary(monkeypatch, grid):
-    monkeypatch.setattr(repeat, "commands", lambda run, file: ("smpirun",))
+    monkeypatch.setattr(runs, "commands", lambda run, file: ("smpirun",))
     made, _ = runs.repeated([measured(a_case(grid, app="cg", iterations=5)).run], {})
     assert made[0].note == (
         "Simulates 5 of 15 iterations; the whole run was extrapolated to 2 s. "
@@ -138,9 +138,9 @@ def test_a_platform_that_its_options_do_not_describe_keeps_its_path(tmp_path, gr
     path = tmp_path / "own.xml"
     path.write_bytes(grid.path.read_bytes())
     own = read_platform(path)
-    assert repeat.scenario_words(own) == ()
+    assert runs.scenario_words(own) == ()
     for words in (("--scenario", "nowhere"), ("--no-such-option",)):
-        assert repeat.platform_file(own, words).command is None
+        assert runs.platform_file(own, words).command is None
     gathered = Gathered(Invocation((), platform_words=("--scenario", "nowhere")), cases=[a_case(own)])
     (file,) = runs.platform_files(gathered)[0].values()
     assert (file.name, file.command) == (str(path), None)

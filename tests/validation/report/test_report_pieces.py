@@ -23,13 +23,13 @@ from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
 from validation.report import tables
+from validation.report.answers import coverage_table, interval_cell, range_cell
 from validation.report.errors import cautions
-from validation.report.expected import coverage_table, interval_cell, range_cell
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, Bar, Group, parts_figure, parts_of
 from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
-from validation.report.repeat import host_words, platform_file
+from validation.report.runs import host_words, platform_file
 from validation.report.svg import inline_svg
 from validation.report.timelines.intervals import timeline_json
 from validation.report.timelines.timelines import timeline_figure

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.run import main as run_program
-from validation.scale.cli import main
+from validation.scale import main
 
 ROOT = Path(__file__).parents[3]
 

@@ -17,10 +17,9 @@ from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.base import EvidenceRequest, Prediction
-from validation.series.carry_out import carry_out
 from validation.series.case import Case
 from validation.series.output import SeriesOutput
-from validation.series.series import Series
+from validation.series.series import Series, carry_out
 
 SLOW = Settings(efficiency="0.5")
 

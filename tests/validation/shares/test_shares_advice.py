@@ -18,8 +18,8 @@ from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from predictor.shares.cli import main
-from validation.shares.cli import main as simulate
-from validation.shares.search import choices, with_shares
+from validation.shares import choices, with_shares
+from validation.shares import main as simulate
 
 ASKED = ["--scenario", "grid2x2", "--speeds", "30,90", "--network", "ideal", "--no-store", "--class", "S"]
 

@@ -11,9 +11,8 @@ from apps.store import Store
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from validation.shares import search
-from validation.shares.bounds import least_s
-from validation.shares.search import choices, searched, with_shares
+from validation import shares
+from validation.shares import choices, least_s, searched, with_shares
 
 STEPS = 10
 SETTINGS = Settings()
@@ -32,7 +31,7 @@ def shares_of(target):
 @pytest.fixture
 def one_at_a_time(monkeypatch):
     """The search looks at the best time after every run, so that it leaves out as much as it ever may."""
-    monkeypatch.setattr(search, "_AT_ONCE", 1)
+    monkeypatch.setattr(shares, "_AT_ONCE", 1)
 
 
 @pytest.mark.parametrize("case", ["computation", "messages"])

@@ -26,7 +26,7 @@ def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) 
     - delta.png: errors of the estimated times of all apps
 
     Args:
-        rows: Choices with the columns of ``validation.nodes.row.AllocationRow``.
+        rows: Choices with the columns of ``validation.nodes.output.AllocationRow``.
         measurements: The runs that the models were fitted to, noise included, with columns app, noise, seed, size,
             configuration, time_s, work_flops; or an empty table.
         folder: Where to write the files.

@@ -14,7 +14,7 @@ from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
 from predictor.npt.outliers import K, glitches
 from predictor.npt.tables import equations
-from validation.comparison.dataframes import rows_of
+from validation.comparison.rows import rows_of
 from validation.nodes.plots import rows as of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Published data: results of predictions, or the league of real clusters, named by a hash of their content."""
+"""Contents of a page from results that were kept, and published data, named by a hash of their content."""
 
 from __future__ import annotations
 
@@ -12,8 +12,39 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.reading import input_text
+from validation.report.gather import Gathered, Invocation, PredictionNote
+
+
+def gathered_of(rows: Sequence[dict[str, Any]], invocation: Invocation, kept: tuple[str, ...]) -> Gathered:
+    """Return the contents of the page of these rows.
+
+    Control characters in texts are escaped.
+
+    Args:
+        rows: Results, with all their columns.
+        invocation: The command that the page shows.
+        kept: Names of the files of the results.
+    """
+    # Imported here because it is slow to import.
+    from validation.comparison.rows import CASE
+
+    cases: dict[tuple[object, ...], int] = {}
+    notes = []
+    for row in rows:
+        case = cases.setdefault(tuple(row[name] for name in CASE), len(cases))
+        refusal = (row["flags"] or "the reason is not kept") if row["predicted_s"] is None else None
+        notes.append(PredictionNote(case, {}, refusal, None))
+    shown = [
+        {name: printable(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
+    ]
+    return Gathered(invocation, rows=shown, notes=notes, kept=kept)
+
+
+def _printable(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
+
 
 Kind = Literal["results", "clusters"]
 KINDS: tuple[Kind, ...] = ("results", "clusters")

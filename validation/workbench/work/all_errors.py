@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from platforms.errors import UserError
 from platforms.files.toml_places import Path, places_of
-from platforms.system.checks import PartPlace
 from platforms.system.database import UnknownHardware
+from platforms.system.model import PartPlace
 from predictor.blocks.checks import UnawaitedRequest, UnknownRequest, WrongArguments
 from validation.workbench.editing.parts import Part, part_at, part_named, tree_of
 from validation.workbench.editing.steps import Program, Step, mark_error, programs_of

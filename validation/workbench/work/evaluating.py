@@ -22,7 +22,7 @@ from predictor.blocks.series.evaluations import evaluated, made_and_kept
 from predictor.blocks.series.points import ApplicationOptions
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import simulate, simulated_energy_j
-from validation.blocks.several import PointRun
+from validation.blocks.series import PointRun
 from validation.workbench.work.durations import EVALUATION, Step
 from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
 from validation.workbench.work.timing import Course, TimedRunner

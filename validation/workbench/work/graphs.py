@@ -10,7 +10,7 @@ from apps.runs.runner import Runner
 from validation.workbench.work.campaigns import case_of
 
 if TYPE_CHECKING:
-    from validation.graph.elements import Elements
+    from validation.graph.simulated import Elements
 
 RECORDING_S = 120.0  # longest recording of a run
 _MOST_ROWS = 200
@@ -37,8 +37,7 @@ def graph(folder: Path, text: str, case: int, known: str) -> Iterator[dict[str, 
     from predictor.graph.places import places_of
     from predictor.graph.request import GraphRequest
     from validation.graph.compare import simulation
-    from validation.graph.elements import elements_of_analysis
-    from validation.graph.simulated import simulated_elements
+    from validation.graph.simulated import elements_of_analysis, simulated_elements
 
     chosen = case_of(folder, text, case, known)
     target, spec = chosen.target, chosen.settings.spec(chosen.target)

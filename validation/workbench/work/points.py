@@ -14,8 +14,8 @@ from typing import Any
 
 from platforms.command.values import parsed
 from platforms.errors import Place, UserError, nearest
+from platforms.system.convert import system_named
 from platforms.system.model import System
-from platforms.system.named import system_named
 from platforms.system.parts import ANY
 from predictor.blocks.application import Application
 from predictor.blocks.description import read_application

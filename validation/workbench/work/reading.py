@@ -20,8 +20,7 @@ from platforms.grids.xml import platform_xml
 from platforms.model.platform import Platform
 from platforms.read.content import named_files
 from platforms.read.read import materialise, read_platform
-from platforms.show.as_text import as_text
-from platforms.show.inspection import inspect
+from platforms.show.inspection import as_text, inspect
 from platforms.system.convert import materialise_file
 from platforms.wording import number_of
 from validation.workbench.project.application_suites import is_of_applications

@@ -1,1 +1,0 @@
-"""Volunteers that join and leave, simulated with SimGrid's profiles of hosts."""

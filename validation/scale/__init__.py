@@ -1,4 +1,0 @@
-"""Comparison of predicted scaling curves with simulated ones.
-
-Public faces: ``cli.main``.
-"""
