@@ -144,7 +144,7 @@ class Rhythm:
 
     @property
     def checkpoints(self) -> int | None:
-        """Number of checkpoints, each of which has every writing step once; None: some are done more often."""
+        """Number of checkpoints, each of which has every writing step once, or None if some are done more often."""
         often = set(self.done.values())
         return often.pop() if len(often) == 1 else None
 

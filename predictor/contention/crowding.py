@@ -63,7 +63,7 @@ class Crowding:
 
     @property
     def most(self) -> int:
-        """The largest number of messages at which a factor was observed; 0: no factor was."""
+        """The largest number of messages at which a factor was observed, 0 if no factor was."""
         return max((one.messages for one in self.observations), default=0)
 
     def factors(self, messages: int) -> tuple[float, float, float]:

@@ -19,6 +19,14 @@ from platforms.wording import number_of
 if TYPE_CHECKING:
     from apps.recording.events import Recording
 
+# Why commands that simulate the program have no option for a trace (Request.absent).
+NOT_SIMULATED = {"--recording": "a trace cannot be simulated. Give --program, or ask gridval predict --recording"}
+# Options that describe a program to run, or how to run it.
+_NOT_BESIDE = (
+    *("app", "problem_class", "size", "param", "program", "program_args", "program_iterations", "efficiency"),
+    *("compute", "host_speed", "iterations", "engine", "memory_bus", "bytes_per_flop"),
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -44,10 +52,6 @@ class Given:
         program = self.problem.program
         assert program is not None  # given_recording has made it
         return program.content_hash
-
-
-# Why commands that simulate the program have no option for a trace (Request.absent).
-NOT_SIMULATED = {"--recording": "a trace cannot be simulated. Give --program, or ask gridval predict --recording"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +99,6 @@ def given_from_request(request: RecordingOptions, *, several: bool = False) -> G
         problem = f"the recording is of {number_of(nranks, 'rank')}"
         raise OptionError(f"--ranks {asked}", problem, "Leave it out, or record a run of this number of ranks")
     return given
-
-
-# Options that describe a program to run, or how to run it.
-_NOT_BESIDE = (
-    *("app", "problem_class", "size", "param", "program", "program_args", "program_iterations", "efficiency"),
-    *("compute", "host_speed", "iterations", "engine", "memory_bus", "bytes_per_flop"),
-)
 
 
 def given_recording(path: str | Path, gflops: str | None) -> Given:

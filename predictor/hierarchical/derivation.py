@@ -11,6 +11,19 @@ from predictor.hierarchical.applications import application, applications, print
 from predictor.hierarchical.multicore_cluster import MulticoreCluster, hardware_table, paper_cluster
 from predictor.hierarchical.polynomial import Polynomial, parse
 
+EQUAL, SLIP, TRUNCATED, LEADING = "equal", "does not follow", "cut off, not rounded", "leading term for large n"
+_FUNCTION, _DERIVATIVE = "h", "H"
+# Denominators of S = q p v r x / (...), with beta = beta_1(p): derived, and with the factor of (5) taken literally.
+_CORES_DERIVED, _CORES_PRINTED = parse("v r x + v r q + q^2 p beta^-1"), parse("v r x + v r q + q^3 p beta^-1")
+# The same divided by r, with h(p) = 1 / (beta_1(p) r(x, p)); H is the derivative of h.
+_NODES_DERIVED, _NODES_PRINTED = parse("v x + v q + q^2 p h"), parse("v x + v q + q^3 p h")
+# p_E in the paper's table, by d(p); W stands for beta_0 w(x) / q^2.
+_PRINTED_NODES = {
+    "p": (parse("p"), "W^(1/2)"),
+    "sqrt(p)": (parse("p^(1/2)"), "(2 W)^(3/2)"),
+    "log2(p)": (parse("log2(p)"), "W ln2"),
+}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -26,9 +39,6 @@ class Finding:
     def agrees(self) -> bool:
         """True if both values are equal."""
         return self.verdict == EQUAL
-
-
-EQUAL, SLIP, TRUNCATED, LEADING = "equal", "does not follow", "cut off, not rounded", "leading term for large n"
 
 
 def derived_efficiency(app: str, system: MulticoreCluster) -> tuple[Polynomial, Polynomial]:
@@ -86,9 +96,6 @@ def table_findings() -> list[Finding]:
         verdict = EQUAL if model.printed_1_over_r == model.one_over_r else SLIP
         findings.append(Finding(where, "1/r", str(model.printed_1_over_r), str(model.one_over_r), verdict))
     return findings
-
-
-_FUNCTION, _DERIVATIVE = "h", "H"
 
 
 def stationary(denominator: Polynomial, symbol: str) -> Polynomial:
@@ -159,18 +166,6 @@ def general_findings() -> list[Finding]:
         verdict = EQUAL if printed == derived else SLIP
         compared_forms.append(Finding("eq. (5) simplified", what, str(printed[0]), str(derived[0]), verdict))
     return compared_forms
-
-
-# Denominators of S = q p v r x / (...), with beta = beta_1(p): derived, and with the factor of (5) taken literally.
-_CORES_DERIVED, _CORES_PRINTED = parse("v r x + v r q + q^2 p beta^-1"), parse("v r x + v r q + q^3 p beta^-1")
-# The same divided by r, with h(p) = 1 / (beta_1(p) r(x, p)); H is the derivative of h.
-_NODES_DERIVED, _NODES_PRINTED = parse("v x + v q + q^2 p h"), parse("v x + v q + q^3 p h")
-# p_E in the paper's table, by d(p); W stands for beta_0 w(x) / q^2.
-_PRINTED_NODES = {
-    "p": (parse("p"), "W^(1/2)"),
-    "sqrt(p)": (parse("p^(1/2)"), "(2 W)^(3/2)"),
-    "log2(p)": (parse("log2(p)"), "W ln2"),
-}
 
 
 def optimum_findings() -> list[Finding]:

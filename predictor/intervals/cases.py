@@ -100,7 +100,7 @@ class CalibrationCase:
 
     @property
     def kind(self) -> str:
-        """The kind of its grid: random grids of one seed share their ranges, others of one named network its links.
+        """The kind of its grid, as random grids of a seed share their ranges, and others of a named network its links.
 
         Platform files that were drawn are of the kind of their topology (benchmarks/unlike_platforms.py).
         """

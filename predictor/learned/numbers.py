@@ -15,6 +15,17 @@ _MOST = 12
 _LARGEST = 1 << 40
 _ON = "@"
 _NAME = re.compile(r"[^@=]+(?:@[1-9]\d*)?")
+LEAST = 3  # recordings: two to learn from, and one that is held out
+# Along each axis a grid needs a side of 3, to tell left from right, and ranks inside it at two numbers of ranks:
+# in two dimensions from 12 ranks on, in three from 27.
+_ANY = ((4, 8, 12, 18, 27), (45,), (64,))
+_POWERS = ((4, 8, 16, 32), (12, 18, 27), (45,), (64,))
+_SQUARES = ((4, 9, 16, 25, 36), (12, 18, 27), (45,), (64,))  # a multi-partition of a cube takes squares
+_POWERS_AND_SQUARES = ((4, 8, 16, 32), (9, 25, 36), (12, 18, 27), (45,), (64,))
+_OTHERS = (4, 6, 8, 9, 16, 18, 24, 25, 32, 36, 49, 64)
+_STEPS = ((0, 4), (4, 6), (6, 7))  # of those, the first four, and then more
+# Further numbers of ranks that may be advised: they have sides from 3 on, or factors of 3.
+FURTHER = (3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 45, 48, 49, 64, 81, 96, 100, 125, 128)
 
 
 def numbers_of(problem: Problem, known: Mapping[str, int]) -> tuple[int, ...]:
@@ -120,19 +131,6 @@ def parse_recorded(text: str) -> tuple[int, ...]:
         problem = "not a list of at least three numbers of ranks"
         raise UserError(f"--recorded {text}", problem, "Write for example --recorded 8,12,16,24")
     return tuple(sorted({int(part) for part in parts}))
-
-
-LEAST = 3  # recordings: two to learn from, and one that is held out
-# Along each axis a grid needs a side of 3, to tell left from right, and ranks inside it at two numbers of ranks:
-# in two dimensions from 12 ranks on, in three from 27.
-_ANY = ((4, 8, 12, 18, 27), (45,), (64,))
-_POWERS = ((4, 8, 16, 32), (12, 18, 27), (45,), (64,))
-_SQUARES = ((4, 9, 16, 25, 36), (12, 18, 27), (45,), (64,))  # a multi-partition of a cube takes squares
-_POWERS_AND_SQUARES = ((4, 8, 16, 32), (9, 25, 36), (12, 18, 27), (45,), (64,))
-_OTHERS = (4, 6, 8, 9, 16, 18, 24, 25, 32, 36, 49, 64)
-_STEPS = ((0, 4), (4, 6), (6, 7))  # of those, the first four, and then more
-# Further numbers of ranks that may be advised: they have sides from 3 on, or factors of 3.
-FURTHER = (3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 45, 48, 49, 64, 81, 96, 100, 125, 128)
 
 
 def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ...]:

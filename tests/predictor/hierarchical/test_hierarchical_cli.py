@@ -11,7 +11,7 @@ from matplotlib.image import imread
 
 from platforms.grids.scenario import NAMED, named_grid
 from platforms.system.description import read_system
-from predictor.hierarchical.allocation import Allocation, batch_lines, wall_time_s
+from predictor.hierarchical.allocation import wall_time_s
 from predictor.hierarchical.cli import main
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
 from predictor.hierarchical.surface import PRINTED_TABLE
@@ -97,18 +97,6 @@ def test_moab_lines_of_the_smallest_allocation(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].startswith("#MSUB -l nodes=")
     assert lines[-1].startswith("#MSUB -l walltime=")
-
-
-def test_batch_lines_and_wall_time():
-    one = Allocation(cores_per_node=8, nodes=4, speedup=20.0, efficiency=0.625)
-    # 3000 s and a fifth more is an hour; 3001 s a minute more.
-    assert (wall_time_s(3000, 0.2), wall_time_s(3001, 0.2), wall_time_s(0.1, 0.2)) == (3600, 3660, 60)
-    assert batch_lines("slurm", one, 90_000, exclusive=False) == [
-        "#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=8", "#SBATCH --time=1-01:00:00",
-    ]  # fmt: skip
-    assert batch_lines("moab", one, 3660, exclusive=True) == [
-        "#MSUB -l nodes=4:ppn=8", "#MSUB -l walltime=01:01:00", "#MSUB -l naccesspolicy=singlejob",
-    ]  # fmt: skip
 
 
 def test_a_time_that_no_job_may_have_gets_no_lines(ask, capsys):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from predictor.hierarchical.allocation import allocation, best, smallest_within
+from predictor.hierarchical.allocation import Allocation, allocation, batch_lines, best, smallest_within, wall_time_s
 from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.model import BETAS, Beta, named_beta
 from predictor.hierarchical.multicore_cluster import MulticoreCluster, table_cluster
@@ -254,3 +254,15 @@ def test_the_scale_of_beta_moves_the_optimum_by_its_root():
         10**5, table_cluster("bwUniCluster"), 4, 8, variant="derived", beta=named_beta("1/q", scale))[0].value
         for scale in (1, 4))  # fmt: skip
     assert four == pytest.approx(2 * one)
+
+
+def test_batch_lines_and_wall_time():
+    one = Allocation(cores_per_node=8, nodes=4, speedup=20.0, efficiency=0.625)
+    # 3000 s and a fifth more is an hour; 3001 s a minute more.
+    assert (wall_time_s(3000, 0.2), wall_time_s(3001, 0.2), wall_time_s(0.1, 0.2)) == (3600, 3660, 60)
+    assert batch_lines("slurm", one, 90_000, exclusive=False) == [
+        "#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=8", "#SBATCH --time=1-01:00:00",
+    ]  # fmt: skip
+    assert batch_lines("moab", one, 3660, exclusive=True) == [
+        "#MSUB -l nodes=4:ppn=8", "#MSUB -l walltime=01:01:00", "#MSUB -l naccesspolicy=singlejob",
+    ]  # fmt: skip

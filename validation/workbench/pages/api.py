@@ -154,7 +154,7 @@ ENDPOINTS = (
     Endpoint("/views/{number:int}/remove", "POST", api_results.remove, ("removed",), 200, {}),
     Endpoint("/figures/{name}.{kind}", "GET", laned(api_results.figure_file), (), query=_FIGURE,
              media=tuple(KINDS.values())),
-    Endpoint("/figures/{name}", "GET", api_results.figure, _OF_FIGURE, query=_FIGURE),
+    Endpoint("/figures/{name}", "GET", laned(api_results.figure), _OF_FIGURE, query=_FIGURE),
 )  # fmt: skip
 
 
