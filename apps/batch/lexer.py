@@ -1,4 +1,4 @@
-"""Words and operators of a shell script, cut apart without running anything (POSIX.1-2017, Shell Command Language, 2).
+"""Words and operators of a shell script, cut apart and expanded without running anything (POSIX.1-2017, Shell, 2).
 
 What a shell would have to run or look up, such as ``$(date)``, becomes a piece of its own, which nothing expands.
 """

@@ -1,4 +1,4 @@
-"""Read a batch script: what it requests, the steps that it starts, and what the script alone does not tell.
+"""Read a batch script, its requests, its steps and what it leaves open, and write it with other nodes, tasks and time.
 
 Nothing of the script is executed, and no file but the script is read.
 """

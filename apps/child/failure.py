@@ -1,4 +1,4 @@
-"""Explanation of a failed run, from the output of SimGrid, the shell, the operating system and the recorder."""
+"""Explanation of a failed run, from the output of SimGrid, the shell, the system and the recorder, and from outages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform of a machine: its hosts by cluster with their nominal speeds, and its nominal network.
+"""The platform of a machine: hosts by cluster with nominal speeds, and a nominal network; this computer as a machine.
 
 Predictions need the hosts, and measure the network.  A simulation of the machine should take a calibrated platform
 instead, which ``check_hosts`` compares with the machine.

@@ -14,7 +14,7 @@ from platforms.command.request import option
 from platforms.options import PlatformOptions, platform_from_request
 
 if TYPE_CHECKING:
-    from apps.spec.real_machine import RealMachine
+    from apps.spec.choices import RealMachine
     from platforms.model.platform import Platform
 
 _OF_PLATFORM = ("scenario", "hardware", "network", "factors", "speeds", "frequency")

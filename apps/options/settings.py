@@ -14,7 +14,7 @@ from platforms.command.request import Request, option
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
-    from apps.spec.real_machine import RealMachine
+    from apps.spec.choices import RealMachine
 
 WALL_LIMIT_S = 4 * 3600.0  # the longest single runs of class D take a tenth of it
 WALL_LIMIT_HELP = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from apps.spec.real_machine import RealMachine
+from apps.spec.choices import RealMachine
 from platforms.model.platform import Change, Platform
 
 

@@ -144,9 +144,7 @@ class Kernel:
     has_iterations_table: bool = False  # iterations.csv gives the iterations for N and ranks
     traffic: str | None = None  # one of kernel_file.TRAFFIC, what traffic.py declares; None: there is no such file
     calibration_iterations: int | None = None  # number that suffices for timing if iterations are alike; None: all
-    solo_iterations: int | None = (
-        None  # the same, for ranks that run the kernel for themselves (apps/measuring/rehearsal.py)
-    )
+    solo_iterations: int | None = None  # the same, for ranks that each run it alone (apps/measuring/rehearsal.py)
     solo_size: int | None = None  # the N that these run; None: the kernel has classes
 
     @property

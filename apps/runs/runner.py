@@ -37,7 +37,7 @@ from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:
     from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
-    from apps.spec.real_machine import RealMachine
+    from apps.spec.choices import RealMachine
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run

@@ -1,4 +1,4 @@
-"""Records of a rank's operations during its run: files in the layout that apps/recording/files.py reads."""
+"""Records of a rank's operations and timed section: files in the layout that apps/recording/files.py reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks that compute and exchange messages as MPI processes do, on SimGrid's S4U actors.
+"""Ranks that compute, exchange messages and take part in collectives as MPI processes do, on SimGrid's S4U actors.
 
 The rules are those of SMPI (SimGrid's manual, "Simulating MPI applications"), so that a program takes the same
 simulated time under both.  A message of n bytes moves n + 16 bytes and starts when both its send and its receive are

@@ -14,9 +14,9 @@ from apps.spec.choices import (
     MOST_REPEATS,
     PLATFORM_MEMORY,
     REPLAY,
+    RealMachine,
 )
 from apps.spec.engine_options import check_host_names
-from apps.spec.real_machine import RealMachine
 from apps.spec.target import Target
 from platforms.addons import provided
 from platforms.errors import known_names

@@ -1,6 +1,8 @@
-"""Choices that a run's description offers, and the limits of its numbers."""
+"""Choices that a run's description offers, the limits of its numbers, and what it may know of a real machine."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
@@ -17,3 +19,26 @@ PLATFORM_MEMORY = "platform"  # each host's memory bus has the bandwidth that th
 # The most iterations of a method that iterates until it converges; a run that needs more has failed.
 MOST_ITERATIONS = 20_000
 LEAST_EFFICIENCY = 1e-9  # share of the peak speed; a smaller one fits no computer, and times overflow
+
+
+class RealMachine(Protocol):
+    """A real machine, as far as the core knows it; the add-on ``apps.machines`` reads its file and uses it.
+
+    Two with the same ``content_hash`` measure the same.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of all hosts, cluster by cluster."""
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of everything that can change a measured time."""
+
+    @property
+    def described(self) -> str:
+        """Its name and the command that starts programs on it, for readers."""

@@ -9,10 +9,9 @@ from typing import Any
 from apps.programs.kernel import named_kernel
 from apps.results.steady import REPETITION_RULE, RULE
 from apps.spec import checks
-from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
+from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS, RealMachine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
 from apps.spec.machine_speed import processor_model
-from apps.spec.real_machine import RealMachine
 from apps.spec.target import Target
 
 

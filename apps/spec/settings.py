@@ -21,9 +21,9 @@ from apps.spec.choices import (
     RECORDED,
     REPEATS,
     REPLAY,
+    RealMachine,
 )
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
-from apps.spec.real_machine import RealMachine
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.model.platform import Host

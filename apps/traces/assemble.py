@@ -1,4 +1,4 @@
-"""Recordings from the events of all ranks: messages are matched, collective calls are checked, clocks compared."""
+"""Recordings from the events of all ranks: messages are matched, collectives checked and sized, clocks compared."""
 
 from __future__ import annotations
 

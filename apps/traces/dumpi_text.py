@@ -1,4 +1,4 @@
-"""The calls in DUMPI's text, as dumpi2ascii writes it: one file for each rank, in the order of the calls.
+"""DUMPI's text, as dumpi2ascii writes it: one file for each rank, with its calls, communicators and types of data.
 
 A call is a line with its name and the time at which it is entered, one line for each argument, and a line with the time
 of its return; SST's DUMPI documents them ("Building and using the DUMPI library", a simple example).

@@ -1,4 +1,4 @@
-"""Speeds of the kernels on every node of a machine, with one rank and with all cores busy, and their consequences."""
+"""Speeds of the kernels on every node of a machine, with one rank and with all cores busy, and where they are kept."""
 
 from __future__ import annotations
 

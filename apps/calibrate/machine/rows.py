@@ -1,4 +1,4 @@
-"""Rows printed by the measuring program: reading, checks and queries."""
+"""Rows printed by the measuring program, with the kinds of routes that they measure: reading, checks and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibrate a platform from measured patterns, and write its files."""
+"""Calibrate a platform from measured patterns, write its files, and report it as text and as JSON."""
 
 from __future__ import annotations
 

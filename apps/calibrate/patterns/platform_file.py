@@ -1,4 +1,4 @@
-"""Write a fitted sharing as a SimGrid platform: split-duplex links, and shared links per node and per pair of nodes."""
+"""Fit how links are shared, and write a SimGrid platform: split-duplex links, and shared ones per node and per pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured times of patterns: calls that several nodes make at once, with one rank each."""
+"""Measured and replayed times of patterns: calls that several nodes make at once, with one rank each."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from apps.probes.network.measure import REAL_UNDER, SIMULATED_UNDER
 from apps.probes.plan import Measurement, check_shape
 from apps.probes.simulated import check_ready, run_simulated
 from apps.results.energy import counted
+from apps.spec.choices import RealMachine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
-from apps.spec.real_machine import RealMachine
 from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Change, Platform

@@ -14,7 +14,7 @@ from apps.child.verdict import final_record
 from apps.probes.plan import Measurement, check_shape
 from apps.probes.simulated import check_ready, run_simulated
 from apps.recording.events import Mode
-from apps.spec.real_machine import RealMachine
+from apps.spec.choices import RealMachine
 from platforms.addons import provided
 from platforms.model.platform import Change, Platform
 from platforms.simgrid.compiling import compile_once
