@@ -130,7 +130,7 @@ def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, a
         np.linspace(1.0, 2.0, RANKS),
     )
     full = execute(sections.looped(60), model, HOSTS, speeds)
-    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
+    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=1)
     assert run.left_out > 0
     short = run.marks_s[run.marks != -1].reshape(RANKS, -1)
     assert run.iteration_s.shape == (RANKS, 60 - run.left_out)
@@ -139,6 +139,13 @@ def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, a
     assert found.iterations <= 5
     assert found.time_s == pytest.approx((full.stop_s - full.start_s).max(), rel=1e-9)
     assert found.ends_s == pytest.approx(full.stop_s - full.start_s.min(), rel=1e-9)
+
+
+def test_as_many_iterations_are_executed_as_asked_for():
+    sections, model = drawn(0, ring=True), network(0)
+    for least in (1, 2, 3, 7, 59):
+        run = execute(sections.looped(60), model, HOSTS, np.ones(RANKS), may_end=least)
+        assert 59 - run.left_out == max(2, least)
 
 
 @pytest.mark.parametrize(("compute_s", "repeats"), [(1.0, True), (1.512, False)])
@@ -152,7 +159,7 @@ def test_iterations_do_not_repeat_while_messages_wait_longer_and_longer(compute_
             writer.message(source, destination, size_bytes)
         writer.add(1, kind=Kind.COMPUTE, amount=compute_s)
         writer.everybody(**MARK)
-    run = execute(writer.sections().looped(40), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    run = execute(writer.sections().looped(40), network(10), HOSTS, np.ones(RANKS), may_end=1)
     assert (run.left_out > 0) == repeats
     assert run.end_s[0] == pytest.approx(1.51 * (40 - run.left_out))
     if not repeats:
@@ -204,7 +211,7 @@ def test_a_rank_that_runs_far_ahead_gets_room_for_its_copies():
     sections = writer.sections()
     for iterations in (4, 7, 100, 1000):
         assert_same(sections, iterations, network(0))
-    run = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    run = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS), may_end=1)
     end_s = run.end_s
     assert run.left_out == 0  # messages pile up
     assert end_s[0] == 0.0
