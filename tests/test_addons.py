@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-MOST_CORE_LINES = 50_600
+MOST_CORE_LINES = 50_400
 COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".j2", ".html", ".css", ".js"}  # program text; tables of data are not
 
 

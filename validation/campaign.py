@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
@@ -31,12 +31,15 @@ from platforms.command.command import Command
 from platforms.command.request import JsonOption, OutOption, WideOption, argument, option
 from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.grids.grid import Grid
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import MAPPINGS, Placement
+from platforms.model.platform import Platform
 from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
+from predictor.base import Predictor
 from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import problems_in_place
@@ -46,11 +49,6 @@ from validation.output import EXIT_STATUSES_AND_LIMIT, FailAboveOption, Output, 
 from validation.report.option import ReportOption, reporter_from_request
 from validation.series.case import Case
 from validation.series.series import Series, carry_out
-
-if TYPE_CHECKING:
-    from platforms.grids.grid import Grid
-    from platforms.model.platform import Platform
-    from predictor.base import Predictor
 
 _KEYS = {
     "": (

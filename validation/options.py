@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from platforms.errors import UserError
 from platforms.grids.scenario import SCENARIOS
+from platforms.model.platform import Platform
 from platforms.options import PlatformOptions, platform_from_request, platforms_from_request
-
-if TYPE_CHECKING:
-    from platforms.model.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

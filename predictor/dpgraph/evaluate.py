@@ -27,6 +27,7 @@ from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 from predictor.dpgraph.under_way import arrivals_drift_rel
 
+_LEAST_ENDS = 3  # of iterations: two that are one period apart, and the last
 SETTLED_REL = 1e-3  # relative to the time: the largest accumulated spread of the period
 
 
@@ -52,7 +53,7 @@ def execute(
     *,
     arrivals: bool = False,
     to_the_end: bool = True,
-    may_end: bool = False,
+    may_end: int = 0,
 ) -> Execution:
     """Evaluate a program on a network.
 
@@ -63,7 +64,7 @@ def execute(
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
         arrivals: Also return the arrival date of each message; only for a program without a loop.
-        may_end: End the loop as soon as its copies are known to repeat.
+        may_end: After as many copies the loop ends as soon as they are known to repeat; 0: all are executed.
         to_the_end: Refuse ranks that never end; otherwise their later dates are NaN.
 
     Raises:
@@ -84,7 +85,7 @@ def execute(
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
     polls = program.polls._replace(other=np.zeros(1, np.int64))
     choices = program.choices._replace(took=np.full(len(program.choices.role), -1, np.int32))
-    copies = np.array([loop.copies, 0]) if may_end and loop is not None else None
+    copies = np.array([may_end, 0]) if may_end > 0 and loop is not None else None
     end_s = fluid.evaluate(
         instructions,
         messages,
@@ -160,9 +161,10 @@ def estimate(
         if watched:
             program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
         partial = sections.iterations > 0 and tried < iterations
-        run = execute(
-            program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None, may_end=partial
-        )
+        loop = program.loop if partial else None
+        may_end = 0 if loop is None else _LEAST_ENDS - tried + loop.copies
+        arrivals = partial and loop is None
+        run = execute(program, network, placement, s_per_flop, cores, arrivals=arrivals, may_end=may_end)
         tried -= run.left_out
         busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s

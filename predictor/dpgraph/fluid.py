@@ -120,8 +120,8 @@ def evaluate(
         done_s: Filled with the arrival dates of the first messages, as many as it is long, s.  Messages of a loop keep
             their value.
         choices: The open messages of a program; it must have no loop.
-        copies: Two i8: the loop ends as soon as its copies are known to repeat, and these are the number of those
-            executed, and the rank whose last copy takes as long as all further ones.  None: all are executed.
+        copies: Two i8, the first one > 0: after as many copies the loop ends as soon as they are known to repeat; they
+            become the number executed, and the rank whose last copy takes as long as all further ones.  None: all are.
         hub_paths: Number of paths over a link from which on flows over it may be bundled (predictor/bundles).
 
     Returns:
@@ -167,8 +167,8 @@ def evaluate(
         done_s=np.empty(0) if done_s is None else done_s,
         other=polls.other,
     )
-    graph = ctypes.c_void_p()
-    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, int(copies is not None), hub_paths, ctypes.byref(graph))
+    graph, may_end = ctypes.c_void_p(), 0 if copies is None else int(copies[0])
+    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, may_end, hub_paths, ctypes.byref(graph))
     try:
         while LIBRARY.call("graph_run", graph, _RATES) == _MORE:
             pass

@@ -113,8 +113,10 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         weight = np.concatenate([weight, np.full(len(returned), back)])
     shared = np.array([used.sharing != "fatpipe" for used in routes.links], bool)
     kept = shared[crossed]
-    key, at = np.unique(way[kept] * len(routes.links) + crossed[kept], return_inverse=True)
-    way, crossed = np.divmod(key, len(routes.links))
+    key, begin, at = np.unique(way[kept] * len(routes.links) + crossed[kept], return_index=True, return_inverse=True)
+    used_share = np.bincount(at, weight[kept], minlength=len(key))  # integers if there are none
+    in_route = np.lexsort((begin, key // max(1, len(routes.links))))  # links in the order of their routes
+    way, crossed = np.divmod(key[in_route], max(1, len(routes.links)))
     capacity = {used.name: used.bandwidth_Bps for used in routes.links if used.sharing != "fatpipe"}
     latencies, timing_class = np.unique(latency_s, return_inverse=True)
     paths = Paths(
@@ -122,7 +124,7 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         penalty=np.where(latency_s > 0, latency_s + slower_s, 1.0),
         first=np.searchsorted(way, np.arange(len(pairs) + 1)).astype(np.int64),
         link=(np.cumsum(shared) - 1)[crossed].astype(np.int32),
-        weight=np.bincount(at, weight[kept], minlength=len(key)).astype(float),  # NumPy counts no items as integers
+        weight=used_share.astype(float)[in_route],
         capacity_Bps=np.array(list(capacity.values())),
     )
     return _model(chosen, Ways(pairs, timing_class, paths, list(capacity)), capacity, latencies)

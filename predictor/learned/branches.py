@@ -28,7 +28,7 @@ from predictor.learned.rows import Rows, reduced
 from predictor.learned.scatter import looks_drawn
 from predictor.learned.search import Search, is_square
 
-_Fitted = TypeVar("_M")
+_Fitted = TypeVar("_Fitted")
 _ENDS = re.compile(r"[tj]\d+=0$")  # statements about the first and the last turn
 _ANY = re.compile("")
 _SHORT = 24.0  # bits: no cases are looked for beside so short a formula

@@ -84,6 +84,7 @@ class NetworkFit:
         self.structures = self.survey.crossing.structures
         self._links: dict[tuple[str, str], tuple[str, ...]] = {}  # inside clusters, by pair of hosts
         self._ring_Bps: dict[str, float] = {}  # by cluster: capacity that messages inside it show
+        self._likely_ratio = 0.0  # logarithm of the last ratio of penalties: the next one may be the same
         self.bound_Bps = [1 / line[-1].s_per_byte for line in self.survey.lines]
         self.timing = _timing(self.survey, self.bound_Bps)
         self.protocol = Protocol(*self.survey.waits_from_bytes, envelope_bytes=self.survey.envelope_bytes)
@@ -281,6 +282,7 @@ class NetworkFit:
         if likely <= _UNSHARED:
             self.back[c] = 0.0
             return
+        likely = max(self.back.values()) or likely  # of another cluster
         for _ in range(_TRIES):
             if abs(left := excess(min(likely, 1.0))) <= _EXPLAINED:
                 return
@@ -353,15 +355,18 @@ class NetworkFit:
             return float(near_s - far_s - measured_s) / max(times_s)
 
         try:
-            at, step = np.log(before / near_penalty), -0.3
-            last = too_long(float(np.exp(at)))
-            for _ in range(_MOST_STEPS):
-                now = too_long(float(np.exp(at + step)))
-                if abs(now - last) <= _EXPLAINED:
-                    return None
-                at, step, last = at + step, -now * step / (now - last), now
-                if abs(now) <= _RATIO_EXPLAINED:
+            at, step = self._likely_ratio or np.log(before / near_penalty), -0.3
+            last, now = (too_long(float(np.exp(tried))) for tried in (at, at + step))
+            if abs(now - last) <= _EXPLAINED:
+                return None
+            for number in range(_MOST_STEPS):
+                if abs(last) <= _RATIO_EXPLAINED:
+                    self._likely_ratio = at
                     return float(np.exp(at))
+                now = too_long(float(np.exp(at + step))) if number else now
+                if now == last:
+                    break
+                at, step, last = at + step, -now * step / (now - last), now
             if too_long(1e-3) > _UNSHARED and too_long(1e3) < -_UNSHARED:
                 return _root(too_long, 1e-3, 1e3, rising=False)
             return None

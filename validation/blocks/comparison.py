@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import NONE, duration, significant
 from platforms.terminal.table import Cell, table_lines
 from predictor.base import OutOfRange
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.machines.power import Ends, energies
@@ -29,9 +30,6 @@ from predictor.blocks.setting import Setting
 from validation.blocks.blockprogram.instructions import block_problem
 from validation.blocks.program import block_program
 from validation.presentation.tables import error_cell, table_of
-
-if TYPE_CHECKING:
-    from predictor.blocks.application import Application
 
 PARTS = {
     "working_s": "computing, disk",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -12,16 +12,13 @@ from predictor.blocks.evaluation.evaluate import Result
 from predictor.blocks.run_command import BlocksRequest
 from predictor.blocks.series.command import OVER, evaluated_series
 from predictor.blocks.series.evaluations import ENERGY, QUANTITIES, TIME, over_from, rows_of
-from predictor.blocks.series.points import points_of
+from predictor.blocks.series.points import Point, points_of
 from predictor.series.curves import curves_figure, front_figure
 from validation.blocks import cli as comparison_cli
 from validation.blocks import series
 from validation.blocks.cli import BlocksComparisonRequest
 from validation.interactive.asking import PathLike, Values, asked, check_options
 from validation.interactive.results import Frame, Picture
-
-if TYPE_CHECKING:
-    from predictor.blocks.series.points import Point
 
 _REFUSED = ("timeline", "out", "wide", "json", "dry_run")  # what the command prints and writes
 

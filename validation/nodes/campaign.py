@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
+from apps.runs.runner import Runner
 from platforms.command.request import fields_of, given
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
+from predictor.allocation.search import ChosenConfiguration
 from predictor.base import OutOfRange
 from predictor.nodes.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
 from predictor.nodes.options import SearchOptions
@@ -29,10 +31,6 @@ from validation.nodes.output import AllocationOutput, AllocationRow
 from validation.nodes.request import NodesComparisonRequest
 from validation.series.case import Case
 from validation.series.series import Series
-
-if TYPE_CHECKING:
-    from apps.runs.runner import Runner
-    from predictor.allocation.search import ChosenConfiguration
 
 NO_NOISE = Noise()
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apps.programs.problem import Problem, sized_problem
 from apps.spec.settings import Settings, parse_memory_bus, resolve_efficiency
 from platforms.errors import UserError, inside
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
+from platforms.model.platform import Platform
 from platforms.system.convert import materialise_file
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
@@ -25,9 +25,6 @@ from predictor.nodes.sizes import default_limits
 from predictor.nodes.study import Study
 from predictor.plugins import within
 from predictor.registry import predictor
-
-if TYPE_CHECKING:
-    from platforms.model.platform import Platform
 
 _KEYS = {
     "": ("scenario", "network", "studies", "seeds"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from platforms.terminal.quantities import interval_text, significant
 from platforms.wording import number_of
@@ -24,9 +26,6 @@ from validation.report.tables import (
     time_cell,
     words,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FEW = 3  # intervals of a predictor, fewer of which have no table: a sentence counts them
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from predictor.registry import HCF_FAMILY
 from validation.comparison.metrics import ALL_APPS, published_errors
@@ -27,9 +29,6 @@ from validation.report.tables import (
     time_cell,
     words,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
 # Columns that only the table of targets has, unless they vary within a scenario and app.

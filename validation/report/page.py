@@ -6,7 +6,9 @@ import base64
 import hashlib
 import shlex
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
@@ -18,9 +20,6 @@ from validation.report.lede import lede, title
 from validation.report.pictures import Picture
 from validation.report.runs import platform_files, repeated
 from validation.report.sections import Progress, Section, providers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TEMPLATES = "validation.report", "templates"
 

@@ -150,7 +150,8 @@ int repeats_note(Graph *graph, int32_t number)
   if (result == DONE)
     result = put_flights(graph, state, rank->copy, rank->clock_s);
   double within = copy_s * EQUAL_REL < MOST_EQUAL ? copy_s * EQUAL_REL : MOST_EQUAL;
-  if (result == DONE && are_same(state, &repeats->state[(rank->copy + 1) & 1], within)) {
+  if (result == DONE && rank->copy >= graph->may_end &&
+      are_same(state, &repeats->state[(rank->copy + 1) & 1], within)) {
     graph->copies = rank->copy;
     graph->leader = number;
   }

@@ -123,7 +123,7 @@ int graph_run(Graph *graph, int64_t rates)
     return run_by_date(graph, rates);
   while (rates > 0) {
     /* Ranks run until they block; their clocks may be ahead of the network's date. */
-    if (graph->may_end)
+    if (graph->may_end > 0)
       repeats_order(graph);
     int result = ranks_run(graph);
     if (result != DONE)

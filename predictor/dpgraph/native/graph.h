@@ -67,8 +67,8 @@ typedef struct Graph Graph;
 /* Begins an evaluation; *made is NULL unless it returns DONE.  The input must stay valid until graph_close().
  *
  * The loops are executed `copies` times.  Messages numbered `fixed` and above belong to the loops: each copy has a set
- * of its own and waits for all of them.  If `may_end`, they end as soon as their copies are known to repeat.  A link
- * that at least `hub_paths` paths cross is a hub (predictor/bundles). */
+ * of its own and waits for all of them.  If `may_end` > 0, they end after as many copies or more, as soon as these are
+ * known to repeat.  A link that at least `hub_paths` paths cross is a hub (predictor/bundles). */
 int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t may_end, int64_t hub_paths, Graph **made);
 
 /* Advances the evaluation until about `rates` flow rates have been computed.  Returns MORE if events remain, else DONE,

@@ -79,7 +79,7 @@ int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t may_en
   graph->input = *input;
   graph->copies = copies;
   graph->fixed = fixed;
-  graph->may_end = may_end && !by_date(input);
+  graph->may_end = by_date(input) ? 0 : may_end;
   result = allocate(graph);
   if (result == DONE)
     result = begin(graph, hub_paths);

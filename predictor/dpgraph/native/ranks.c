@@ -173,7 +173,7 @@ static int go_on(Graph *graph, int32_t number)
   if (rank->copy >= 0)
     leave(graph, rank->copy);
   rank->copy++;
-  if (graph->may_end && repeats_note(graph, number) != DONE)
+  if (graph->may_end > 0 && repeats_note(graph, number) != DONE)
     return NO_MEMORY;
   if (rank->copy >= graph->copies) {
     rank->at = parts->loop_last;

@@ -112,7 +112,7 @@ struct Graph {
   double *value;
   Parts *parts; /* by rank */
   int64_t copies, fixed; /* of the loops; messages outside of them */
-  bool may_end; /* the loops end as soon as their copies are known to repeat */
+  int64_t may_end; /* after as many copies the loops end as soon as they are known to repeat; 0: never */
   int32_t leader; /* the rank that then begins a copy before all others */
   Repeats *repeats;
   /* By place: the messages outside loops, then one row of messages per copy, from copy `oldest` on.  Copy c has row c

@@ -130,7 +130,7 @@ def test_iterations_that_are_known_to_repeat_take_as_long_as_all_of_them(seed, a
         np.linspace(1.0, 2.0, RANKS),
     )
     full = execute(sections.looped(60), model, HOSTS, speeds)
-    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
+    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=1)
     assert run.left_out > 0
     short = run.marks_s[run.marks != -1].reshape(RANKS, -1)
     assert run.iteration_s.shape == (RANKS, 60 - run.left_out)
@@ -147,7 +147,7 @@ def test_iterations_repeat_as_those_of_the_first_rank_where_others_are_under_the
     sections, model, speeds = drawn(116), network(0), np.linspace(1.0, 2.0, 6)
     full = watch_computation(sections.looped(60), range(6))
     full = execute(full, model, HOSTS, speeds)
-    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=True)
+    run = execute(sections.looped(60), model, HOSTS, speeds, may_end=1)
     latest_s = np.diff(run.iteration_s)[:, -2]
     assert latest_s.min() < 0.99 * latest_s.max()  # ranks that are behind have less to share the links with
     found = estimate(sections, 60, model, HOSTS, speeds, busy_hosts=HOSTS)
@@ -155,6 +155,13 @@ def test_iterations_repeat_as_those_of_the_first_rank_where_others_are_under_the
     assert found.time_s == pytest.approx((full.stop_s - full.start_s).max(), rel=1e-9)
     for rank, host in enumerate(HOSTS):
         assert found.busy_s[host] == pytest.approx(BusyTime.of(full, [rank]).total_s(), rel=1e-9)
+
+
+def test_as_many_iterations_are_executed_as_asked_for():
+    sections, model = drawn(0, ring=True), network(0)
+    for least in (1, 2, 3, 7, 59):
+        run = execute(sections.looped(60), model, HOSTS, np.ones(RANKS), may_end=least)
+        assert 59 - run.left_out == max(2, least)
 
 
 @pytest.mark.parametrize(("compute_s", "repeats"), [(1.0, True), (1.512, False)])
@@ -168,7 +175,7 @@ def test_iterations_do_not_repeat_while_messages_wait_longer_and_longer(compute_
             writer.message(source, destination, size_bytes)
         writer.add(1, kind=Kind.COMPUTE, amount=compute_s)
         writer.everybody(**MARK)
-    run = execute(writer.sections().looped(40), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    run = execute(writer.sections().looped(40), network(10), HOSTS, np.ones(RANKS), may_end=1)
     assert (run.left_out > 0) == repeats
     assert run.end_s[0] == pytest.approx(1.51 * (40 - run.left_out))
     if not repeats:
@@ -231,7 +238,7 @@ def test_a_rank_that_runs_far_ahead_gets_room_for_its_copies():
     sections = writer.sections()
     for iterations in (4, 7, 100, 1000):
         assert_same(sections, iterations, network(0))
-    run = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS), may_end=True)
+    run = execute(sections.looped(1000), network(10), HOSTS, np.ones(RANKS), may_end=1)
     end_s = run.end_s
     assert run.left_out == 0  # messages pile up
     assert end_s[0] == 0.0

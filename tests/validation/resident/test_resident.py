@@ -39,8 +39,8 @@ def run():
         print(os.path.basename(os.getcwd()), os.environ.get("SHOWN"), oct(mask), sys.stdin.read(), *rest)
         print("error", file=sys.stderr)
     if word == "wait":
-        open(rest[0], "w").close()
         try:
+            open(rest[0], "w").close()
             time.sleep(60)
         except KeyboardInterrupt:
             open(rest[0] + ".interrupted", "w").close()

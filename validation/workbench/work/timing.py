@@ -91,7 +91,7 @@ class TimedRunner(Runner):
     """A runner that times what it makes; what the store has is not timed.
 
     Args:
-        course: Told of each step.
+        course: Receives each step.
         store: The store.
         simulate: Makes the record of a spec.
         timed: Whether this computer makes the simulations, so that their times are its own.
@@ -127,7 +127,7 @@ class TimedRunner(Runner):
         """Wait for a recording and return it."""
         identity = recording_identity(spec, iterations)
         kept = identity_hash({**identity, "flop_scale": spec.flop_scale}) in self._recordings
-        kept = kept or (self._store is not None and self._store.unchanged("recording", identity))
+        kept = kept or (self.store is not None and self.store.unchanged("recording", identity))
         started_s = time.perf_counter()
         with self.course.waiting():
             made = super().recording(spec, iterations)
@@ -138,7 +138,7 @@ class TimedRunner(Runner):
     def measure(self, plan: ExperimentPlan) -> Measurement:
         """Wait for the result of experiments and return it."""
         key = identity_hash(plan.identity())
-        kept = key in self._measurements or (self._store is not None and self._store.get("probe", key) is not None)
+        kept = key in self._measurements or (self.store is not None and self.store.get("probe", key) is not None)
         started_s = time.perf_counter()
         with self.course.waiting():
             made = super().measure(plan)
