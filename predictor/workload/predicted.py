@@ -46,7 +46,7 @@ class Predicted:
         self.model = model
         self.cost = sum((one.cost for one in evidence), Cost())
         self._measured: NetworkModel | None = None
-        self._ring_s: tuple[float, ...] = ()  # times of the messages around all clusters; (): not measured
+        self._ring_s: Sequence[Sequence[float]] = ()  # times of the messages between clusters; (): not measured
         clusters = workload.clusters
         # Imported here because it is slow to import.
         from predictor.workload.backbone import LEAST_CLUSTERS, ring_plan
@@ -54,7 +54,7 @@ class Predicted:
         if model.measures(targets[0]) and len(clusters) >= LEAST_CLUSTERS:
             plan = ring_plan(workload.platform, clusters)
             ring = broker.gather([EvidenceRequest("exchange", targets[0], plan=plan)])[0]
-            self._ring_s = ring.measurement.times_s[0]
+            self._ring_s = ring.measurement.times_s
             self.cost += ring.cost
 
     def ran(self, placed: Sequence[Placed], *, events: bool = True) -> dict[str, Ran]:
