@@ -5,9 +5,10 @@
 
 from pathlib import Path
 
-from gridval.platforms.system.named import system_named
-from gridval.predictor.blocks.application import Application, Compute, If, Label, ReadDisk, Receive, Repeat, Send
+from gridval.platforms.system.convert import system_named
+from gridval.predictor.blocks.application import Application, Label
 from gridval.predictor.blocks.evaluation.evaluate import evaluate
+from gridval.predictor.blocks.programs import Compute, If, ReadDisk, Receive, Repeat, Send
 from gridval.predictor.blocks.setting import Setting
 
 # Stage 0 reads the items and passes them on.  Every stage works on each item; later stages take longer.

@@ -9,6 +9,7 @@ from typing import Any
 from platforms.plotting.charts import Figure
 from platforms.plotting.lines import Band, Columns, Panel, Series, bar_at, lines_figure, through
 from platforms.plotting.styles import BLUE, GREEN, RED, STYLES, dots, line
+from platforms.wording import number_of
 from predictor.scale.curve import Row, best_row, knee_row
 from predictor.scale.text import time_name
 
@@ -67,7 +68,7 @@ def _times(rows: Sequence[Row], simulated_s: Mapping[int, float]) -> Iterator[Se
     for row, marker, size, name in ((best_row(rows), "*", 14, "fastest"), (knee_row(rows), "D", 9, "knee")):
         if row is not None and row.point is not None:
             look = dots(RED, marker, size, hollow=True)
-            yield Series([row.ranks], [row.point.time_s], look, f"{name}: {row.ranks} ranks")
+            yield Series([row.ranks], [row.point.time_s], look, f"{name}: {number_of(row.ranks, 'rank')}")
     if simulated_s:
         yield Series(list(simulated_s), list(simulated_s.values()), dots("0.3", "s", 9, hollow=True), "simulated")
 

@@ -1,13 +1,16 @@
-"""Test that the examples in docstrings give the output that they show."""
+"""Test that the examples in docstrings give the output that they show, and that names that examples import exist."""
 
+import ast
 import doctest
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("gridval", "platforms", "apps", "predictor", "validation", "benchmarks")
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for package in ("platforms", "apps", "predictor", "validation")
@@ -25,3 +28,15 @@ def test_examples_in_docstrings_are_so(name):
 
 def test_public_equations_have_examples():
     assert {"predictor.hcf", "predictor.hierarchical.model", "predictor.failures.expected"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("examples/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]), ids=str)
+def test_names_that_examples_and_benchmarks_import_exist(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
+            missing = [name.name for name in node.names if not _is_there(node.module, name.name)]
+            assert not missing, f"{node.module} has no {', '.join(missing)}"
+
+
+def _is_there(module, name):
+    return hasattr(importlib.import_module(module), name) or importlib.util.find_spec(f"{module}.{name}") is not None

@@ -236,6 +236,7 @@ class Keeper:
             rests_on = {(kind, key): digest for kind, key, digest in payload["rests_on"]}
             results = tuple(from_fields(Result, row) for row in payload["results"])
             said = [(run, sentences, _hashable(key)) for run, sentences, key in payload["said"]]
+            hash(tuple((run, *sentences, key) for run, sentences, key in said))
         except (KeyError, TypeError, ValueError, DoesNotFit) as err:
             self._store.refuse(_KIND, identity_hash(identity), str(err))
             return None

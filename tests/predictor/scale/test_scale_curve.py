@@ -7,6 +7,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.scale.curve import best_row, knee_row, rows_of
+from predictor.scale.picture import scale_figure
 from predictor.scale.points import Point
 from predictor.scale.request import Growth
 from predictor.scale.text import notes, sentences, table
@@ -35,6 +36,13 @@ def test_strong_scaling_by_hand():
     said = list(sentences(rows, None))
     assert said[0].startswith("more ranks stop helping at 8: 5.00 s, speed-up 2.00; on 16 it is 1.25")
     assert said[1].startswith("the knee, with the largest speed-up times efficiency, is at 4 ranks: 6.00 s")
+
+
+def test_the_picture_names_the_fastest_number_of_ranks():
+    for times_s, text in (({1: 1.0, 2: 2.0}, "fastest: 1 rank"), ({1: 2.0, 2: 1.0}, "fastest: 2 ranks")):
+        drawn = scale_figure(curve(times_s), None, "title", {})
+        labels = [label for axes in drawn.axes for label in axes.get_legend_handles_labels()[1]]
+        assert text in labels
 
 
 def test_weak_scaling_counts_the_work_done_per_time():

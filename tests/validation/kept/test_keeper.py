@@ -81,6 +81,19 @@ def test_a_case_is_predicted_once_and_its_rows_and_cautions_stay_the_same(case, 
     assert rows(case(6))[1] == 1
 
 
+def test_rows_with_cautions_that_are_none_are_refused_and_made_once_more(case, rows, tmp_path, capsys):
+    rows(case(8))
+    with Store(tmp_path) as store:
+        (entry,) = (entry for entry in store.entries() if entry.kind == "comparison")
+        payload = store.get(entry.kind, entry.key)
+        said = [["run", ["words"], {"no": "key"}]]
+        store.put(entry.kind, entry.key, entry.identity, {**payload, "said": said})
+    again, asked, _ = rows(case(8))
+    assert asked == 1 and again[0].predicted_s == 2.25
+    assert "unhashable" in capsys.readouterr().err
+    assert rows(case(8))[:2] == (again, 0)
+
+
 def test_other_predictors_or_files_of_the_project_give_results_of_their_own(case, rows, monkeypatch):
     rows(case(8))
     assert rows(case(8), names=("other",))[1] == 1
