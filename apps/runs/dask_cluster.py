@@ -155,6 +155,7 @@ class Cluster:
         from distributed import KilledWorker
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
+        _end_if_set(stop, what)
         files = _files_to_send(loadable(spec.target.platform))
         try:
             future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
@@ -165,7 +166,7 @@ class Cluster:
         while not done.wait(_STOP_S):
             if stop is not None and stop.is_set():
                 future.cancel()
-                raise Stopped(f"{what}: its runner was closed")
+            _end_if_set(stop, what)
             self._check_workers(what)
         try:
             record: RunRecord = future.result()
@@ -199,6 +200,11 @@ class Cluster:
         """Close the connection to the scheduler, which drops the runs of this client."""
         with suppress(*_lost()):  # of a scheduler that is gone
             self._client.close()
+
+
+def _end_if_set(stop: threading.Event | None, what: str) -> None:
+    if stop is not None and stop.is_set():
+        raise Stopped(f"{what}: its runner was closed")
 
 
 def _check_address(address: str) -> None:

@@ -26,8 +26,9 @@ import simgrid
 from apps.programs.problem import Problem
 from apps.results.energy import plugin_options
 from apps.s4u.energy import Meter
-from apps.s4u.events import output, start_actor
+from apps.s4u.events import output
 from apps.s4u.ranks import Rank
+from apps.s4u.versions import start_actor
 
 # Note the inputs of a program in Python: files, folders and environment variables (apps/child/inputs.py reads them).
 #

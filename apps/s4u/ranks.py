@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import simgrid
 
 from apps.recording.events import Mark, Op
-from apps.s4u.events import Section, get_async
+from apps.s4u.events import Section
+from apps.s4u.versions import get_async
 from apps.traffic.collectives import Call, steps
 
 if TYPE_CHECKING:

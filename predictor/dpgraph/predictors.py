@@ -125,8 +125,10 @@ class GraphModel:
         compute_s = sections.time_s(each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP))
         loads_s = {}
         if around.options is not None:  # measured links have no names known to the user
-            evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
-            loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
+            # One more than were recorded: the recorded ones alone have no loop.
+            counted = made.iterations + (made.iterations == sections.iterations < target.iterations)
+            evaluated = sections.looped(counted) if sections.iterations else sections.program()
+            loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, counted)
         hidden: tuple[str, ...] = ()
         if around.options is None:
             hidden = with_effect(

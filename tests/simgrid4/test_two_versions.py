@@ -92,7 +92,7 @@ def test_the_graph_knows_what_simgrid_calls_the_factors_of_its_network(monkeypat
 
 @pytest.fixture
 def versions(monkeypatch):
-    """apps/s4u/events.py with a module ``simgrid`` that keeps the arguments of its calls."""
+    """apps/s4u/versions.py with a module ``simgrid`` that keeps the arguments of its calls."""
     shown = []
     module = SimpleNamespace(Actor=SimpleNamespace(create=lambda *given: shown.append(given)))
     monkeypatch.setitem(sys.modules, "simgrid", module)

@@ -36,7 +36,7 @@ def steady(text):
 @pytest.mark.parametrize(("command", "output"), list(commands()))
 def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeypatch, capsys):
     program, *arguments = shlex.split(command.replace("\\\n", " "))
-    assert program == ".venv/bin/gridval"
+    assert program == "gridval"
     arguments = [str(tmp_path / word) if word in ("results", "report.html") else word for word in arguments]
     if arguments[:2] != ["program", "run"]:
         arguments += ["--store", str(tmp_path / "store")]

@@ -16,7 +16,7 @@ SHOWN = re.findall(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", PAGE, re.
 
 def words_of(command):
     gridval, *words = shlex.split(command.replace("\\\n", " "))
-    assert gridval == ".venv/bin/gridval"
+    assert gridval == "gridval"
     return words
 
 
