@@ -5,7 +5,7 @@ Times of evaluations are processor times, those of simulations wall times.  ``--
 folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.
 ``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``gridval blocks run``;
 ``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.  ``--full`` makes
-SimGrid find all rates anew at every event (its option network/optim).
+SimGrid recompute all rates at every event (its option network/optim).
 """
 
 import argparse

@@ -85,7 +85,7 @@ class Searched:
 
 
 def choices(count: int, steps: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to give each of ``count`` clusters at least one of so many steps.
+    """Yield the ways to give each of ``count`` clusters at least one of the steps.
 
     >>> list(choices(2, 4))
     [(1, 3), (2, 2), (3, 1)]

@@ -18,7 +18,7 @@ BYTES_PER_ELEMENT = 24  # two doubles are read and one is written; the line that
 _SOURCE = Path(__file__).with_name("triad.c")
 _FLAGS = ("-O3", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 REPEATS = 10
-TIMES_CACHES = 4  # STREAM's rule: each array is at least so many times as large as all last caches together
+TIMES_CACHES = 4  # STREAM's rule: each array is at least this many times the size of all last-level caches
 LEAST_ELEMENTS = 10_000_000
 LARGEST_SHARE = 4  # of the available memory a quarter may be used
 _PATIENCE_S = 600.0

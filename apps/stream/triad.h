@@ -11,7 +11,7 @@
 
 enum {
   BYTES_PER_ELEMENT = 24, /* two doubles are read and one is written; the line that the write fetches does not count */
-  TIMES_CACHES = 4,       /* STREAM's rule: each array is at least so many times as large as all last caches together */
+  TIMES_CACHES = 4,       /* STREAM's rule: each array is at least this many times all last-level caches */
   LARGEST_SHARE = 4,      /* of the available memory a quarter may be used */
   LEAST_ELEMENTS = 10000000,
   MOST_CACHES = 4096

@@ -150,7 +150,7 @@ class GraphTimes:
         try:
             iterations = target.iterations
             flops = self._graph(number, ranks).flops(iterations)
-        # Such as an unknown number of iterations on so many ranks, or a program that does not run on so few.
+        # Such as an unknown number of iterations on that many ranks, or a program that needs more.
         except (KernelError, SimulationError) as err:
             self._recorded[number, ranks] = str(err)
         else:

@@ -43,7 +43,7 @@ _NETWORK = "machine"
 
 
 def machine_platform(system: MulticoreCluster, ranks: int) -> Platform:
-    """Return a platform of the machine's nodes, as many as so many ranks can use; recordings name its hosts."""
+    """Return a platform of the machine's nodes, as many as the ranks can use; recordings name its hosts."""
     latency_s = system.latency_s / 3  # of the two links of the nodes and of the switch between them
     wire = Wire(float(system.network_Bps), latency_s)
     nodes = min(system.nodes, ranks)

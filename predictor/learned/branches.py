@@ -105,7 +105,7 @@ def fitting_number(model: NumberModel, space: Space, rows: Rows, values: np.ndar
 def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
     """Return the rule without the formulas that do not fit; None if it does not fit at all.
 
-    Where left and right were not told apart, the one that fits is taken; it is certain if a side is longer than two.
+    Where left and right were not distinguished, the one that fits is taken; it is certain if a side is longer than two.
     """
     if not len(rows):
         return model
@@ -150,7 +150,7 @@ def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.n
 
 
 def _either_way(model: Offset) -> Iterator[Offset]:
-    """Yield the rule, and those that go the other way along axes of which left and right were not told apart."""
+    """Yield the rule, and those that go the other way along axes of which left and right were not distinguished."""
     yield model
     for signs in itertools.product((1, -1), repeat=len(model.either)):
         steps = list(model.steps)
@@ -248,7 +248,7 @@ class Branches:
         short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
-        if rows.levels:  # who drops out is told by points, and not by nested cases, the search for which is long
+        if rows.levels:  # points decide who drops out: nested cases take long to search
             return short or self.search.numeric(rows, values) or self._cases(rows, values, self._quick, 1)
         if short is None and looks_drawn(rows, values):
             return self._cells(rows, values)

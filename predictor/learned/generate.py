@@ -238,7 +238,7 @@ class _Walk:
     def _look(self, leaf: Node, learned: Leaf, rows: Rows, part: np.ndarray) -> None:
         assert learned.tag is not None
         self.notes.call = self._name(leaf)
-        self.notes.assume("that its looks for messages find nothing, as no recorded one does")
+        self.notes.assume("that its polls for messages find nothing, as no recorded poll does")
         part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
         part["size_bytes"] = self.opened[ANY_KIND, rows.rank]
         # Which operations are open is known when all events are.

@@ -81,7 +81,7 @@ class Skeleton(NamedTuple):
 
 
 def skeleton_of(recordings: Sequence[Recording], text: Text | None = None) -> Skeleton:
-    """Return the text of a program that was recorded; ``text``: as of ``learn``.
+    """Return the text of a program that was recorded; ``text``: as in ``learn``.
 
     Raises:
         CannotContinue: The program polls for messages.

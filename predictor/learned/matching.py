@@ -40,7 +40,7 @@ def check_matched(events: np.ndarray, rank: np.ndarray) -> None:
 def take_sizes_as_sent(events: np.ndarray, rank: np.ndarray) -> None:
     """Give receives whose size is AS_SENT the size of their message, in the order of sending.
 
-    Where sends and receives do not match, they keep AS_SENT.  Arguments: as of ``check_matched``.
+    Where sends and receives do not match, they keep AS_SENT.  Arguments: as in ``check_matched``.
     """
     if not (events["size_bytes"] == AS_SENT).any():
         return
@@ -177,7 +177,7 @@ def without_finds(events: np.ndarray, counts: np.ndarray) -> np.ndarray:
         left = set(place) - {request[at] for at in found}
         behind = next((at for at in range(look, len(events)) if kind[at] == Kind.WAIT and request[at] in left), None)
         if behind is None:
-            raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+            raise CannotContinue("the program polls for messages, and its control flow depends on the answer")
         together = [at for at in range(behind, behind + len(left)) if at < len(events) and request[at] in left]
         made["mode"][moved], made["site"][moved] = mode[behind], made["site"][behind]
         there = sorted([*moved, *together], key=lambda at: place[request[at]])
@@ -201,7 +201,7 @@ def _check(events: np.ndarray, counts: np.ndarray) -> None:
         elif kind == Kind.POLL:
             regular &= counts[number : number + length].tolist() == still
     if not regular:
-        raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+        raise CannotContinue("the program polls for messages, and its control flow depends on the answer")
 
 
 def by_source(events: np.ndarray) -> np.ndarray:

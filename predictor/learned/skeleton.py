@@ -89,7 +89,7 @@ def _trace(
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
     if (events["kind"] == Kind.PROBE).any():
-        raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+        raise CannotContinue("the program polls for messages, and its control flow depends on the answer")
     events = without_finds(by_source(events), recording.counts[rank])
     if recording.measured:  # ranks read the clock for some microseconds at any of their calls, which follows no rule
         reads = (events["kind"] == Kind.ELAPSE) & (events["op"] == Elapse.READING)

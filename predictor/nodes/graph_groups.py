@@ -44,7 +44,7 @@ class GroupEstimates:
     energies_j: tuple[float | None, ...]
     flags: tuple[tuple[str, ...], ...]
     refusals: tuple[str | None, ...]
-    flops: float  # of the program on so many ranks; 0: some of its computation does not depend on the speed of a host
+    flops: float  # of the program on that many ranks; 0: some of its computation does not depend on the speed of a host
     messages: int  # of one evaluation
     node_s: float  # cost of the recording
     wall_s: float
@@ -55,7 +55,7 @@ def estimated(group: Group) -> GroupEstimates:
     """Return the estimates of a group.
 
     Raises:
-        UserError: The program does not run on so many ranks, or cannot be recorded.
+        UserError: The program does not run on that many ranks, or cannot be recorded.
         SimulationError: The recording fails.
     """
     # Imported here for a quick start: they are slow to import.

@@ -22,7 +22,7 @@ class Sized:
     problem: Problem
 
     def fits(self, ranks: int) -> bool:
-        """Return whether the problem runs on so many ranks and its number of iterations is known."""
+        """Return whether the problem runs on that many ranks and its number of iterations is known."""
         if not runs_on(self.problem, ranks):
             return False
         try:

@@ -135,7 +135,7 @@ def _all_to_alls() -> Iterator[Line]:
 
 
 def _clocks() -> Iterator[Line]:
-    """Yield the trials of Figure 28: every message is sent and received at a clock that is drawn anew."""
+    """Yield the trials of Figure 28: every message is sent and received at a newly drawn clock."""
     grid = named_grid("ichikawa")
     rates_Bps = []
     for clock_hz in CLOCKS_HZ:

@@ -286,7 +286,7 @@ class Plan:
         return self.counted.operations(dict(self.problem.params))
 
     def path(self, q: int, p: int, *, bytes_per_operation: float | None = None) -> Path | None:
-        """Return the path on q cores of each of p nodes; None where the kernel does not run on so many ranks."""
+        """Return the path on q cores of each of p nodes; None where the kernel does not run on that many ranks."""
         if not self.problem.allows(q * p):
             return None
         params, rows = dict(self.problem.params), notes(self.problem.name).grid_rows
@@ -295,7 +295,7 @@ class Plan:
         return self.counted.path(params, q, p, bytes_per_operation=bytes_per_operation)
 
     def surface(self, *, overlap: bool = False, bytes_per_operation: float | None = None) -> Surface:
-        """Return the surface of efficiency; it is 0 where the kernel does not run on so many ranks."""
+        """Return the surface of efficiency; it is 0 where the kernel does not run on that many ranks."""
         on, operations = speeds(self.system, inside_is_network=self.inside_is_network), self.operations
 
         @lru_cache(_KEPT)

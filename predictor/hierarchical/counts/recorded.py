@@ -47,7 +47,7 @@ def recorded_path(recording: Recording, target: Target, on: Speeds) -> Recorded:
     ``on.core_flops`` has no effect: operations of a recording take the time that they take at the platform's speeds.
 
     Raises:
-        UserError: The recording does not fit the number of iterations, or its ranks wait for ever.
+        UserError: The recording does not fit the number of iterations, or its ranks deadlock.
     """
     sections = _sections(recording)
     hosts = [target.platform.host(host) for host in target.placement]

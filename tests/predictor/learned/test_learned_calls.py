@@ -255,7 +255,7 @@ def test_what_looks_find_leads_nowhere_if_all_is_waited_for_behind_them():
     assert difference(generate(structure, 25, notes=notes), recorded(with_looks, 25)) is None
     assert not structure.unconfirmed
     assert {text for text in notes.assumed.values()} == {
-        "that its looks for messages find nothing, as no recorded one does"
+        "that its polls for messages find nothing, as no recorded poll does"
     }
 
 
@@ -263,7 +263,7 @@ def test_a_look_that_finds_all_decides_what_comes_next():
     recording = recorded(with_looks, 4)
     events = recording.events[1].copy()
     events["mode"][events["kind"] == Kind.POLL] = 1
-    with pytest.raises(CannotContinue, match="its course depends on what it finds"):
+    with pytest.raises(CannotContinue, match="its control flow depends on the answer"):
         without_finds(events, recording.counts[1])
 
 

@@ -81,5 +81,5 @@ def memory_of(pid: int | None) -> int | None:
 
 
 def shown_places(places: Mapping[int, Place], count: int) -> list[Doing | None]:
-    """Return what each of so many places works on; None: it is idle."""
+    """Return what each place works on; None: it is idle."""
     return [None if (place := places.get(number)) is None else place.shown() for number in range(count)]

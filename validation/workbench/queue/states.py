@@ -204,7 +204,7 @@ class Queue:
 
         Args:
             after: Only those whose number is larger.
-            limit: Only so many.
+            limit: At most this many.
         """
         query = "SELECT * FROM ends WHERE id > ? ORDER BY id DESC LIMIT ?"
         return [{**dict(row), "counts": json.loads(row["counts"])} for row in self.tables.rows(query, (after, limit))]
