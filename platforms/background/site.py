@@ -41,7 +41,7 @@ class SiteLink:
 
     @property
     def hub_of(self) -> str | None:
-        """The cluster that all of several pairs have in common; None: there is none."""
+        """The cluster that all of several pairs have in common, or None if there is none."""
         common = frozenset.intersection(*map(frozenset, self.pairs))
         return next(iter(common)) if len(common) == 1 else None
 

@@ -167,7 +167,7 @@ class GraphModel:
 
     @property
     def sizes(self) -> frozenset[int] | None:
-        """The sizes of messages for which the network was measured; None: any."""
+        """The sizes of messages for which the network was measured, or None for any size."""
         return _sizes([program.recording for program in self.programs.values()])
 
     def recording_of(self, target: Target) -> Recording:
