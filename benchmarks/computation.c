@@ -1,4 +1,4 @@
-/* Ten small programs, chosen by KERNEL from 0 to 9: a rank works on so many bytes between two barriers, so many times.
+/* Ten small programs, chosen by KERNEL from 0 to 9: a rank works on BYTES bytes between two barriers, TIMES times.
  *
  *   computation BYTES TIMES
  *

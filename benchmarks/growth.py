@@ -3,8 +3,8 @@
 Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages;
 a prediction of `structural` is that of a program on 4 clusters of one network, evidence included.  One of
 `learned:known` is that of a halo along three axes with a sum, learned from recordings on at most 32 ranks.  Learning
-alone is that of a kernel of class A, recorded on 4, 8, 16 and 32 ranks with so many iterations; its memory includes
-the recordings.  LU E is
+alone is that of a kernel of class A, recorded on 4, 8, 16 and 32 ranks with as many iterations as stated; its memory
+includes the recordings.  LU E is
 class D with the 1,020 points along an axis of class E, because 408 are too few for 100,000 ranks.  The growth with the
 ranks of a simulation is in scaling.py, that with the platforms in graph_speed.py.
 """

@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--classes", default="S,W", help="classes to run (default: %(default)s)")
     parser.add_argument("--plain", action="store_true", help=f"emulate the grids without {' '.join(TUNED)}")
     parser.add_argument("--budget", type=float, default=120, help="of a calibration, s (default: %(default)g)")
-    parser.add_argument("--minutes", type=float, default=1e9, help="begin no case after so many (default: any)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no case later (default: no limit)")
     args = parser.parse_args()
     folder = Path(args.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)

@@ -140,7 +140,7 @@ def recorded(problem, nranks, *, measured=False):
 
 
 def begun(recording, collectives):
-    """Return the recording up to so many collectives of each rank."""
+    """Return the recording up to a number of collectives of each rank."""
     ends = [np.flatnonzero(events["kind"] == Kind.COLLECTIVE)[:collectives][-1:] for events in recording.events]
     cut = tuple(events[: int(end[0]) + 1] for events, end in zip(recording.events, ends, strict=True))
     return replace(recording, events=cut)

@@ -84,7 +84,7 @@ def _wires(grid: Grid) -> list[str]:
 _DESCRIPTION = """Run a command, such as mpirun of Open MPI, on a grid that this machine emulates: every node is a
 network name space with its own address, packets take the rates and delays of the grid's links, and ranks compute no
 faster than their nodes. The grid exists as long as the command. It needs root and /dev/net/tun."""
-_EPILOG = f"""docs/validation/league.md. Exit status: that of the command, otherwise as of all commands.
+_EPILOG = f"""docs/validation/league.md. Exit status: that of the command, otherwise as for all commands.
 {EXIT_STATUSES}"""
 _USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
 

@@ -310,7 +310,7 @@ def _coordinate(index: Value, extents: Sequence[int], axis: Value) -> Value:
 
 
 def _neighbour(index: Value, extents: Sequence[int], periodic: Sequence[bool], steps: Sequence[Value]) -> Value:
-    """Return the index of the process so many steps away along each axis, or NOBODY beyond an end of the grid."""
+    """Return the index of the process ``steps`` away along each axis, or NOBODY beyond an end of the grid."""
     place, stride = index, 1
     for axis, (extent, turns, step) in enumerate(zip(extents, periodic, steps, strict=True)):
         if step != 0:

@@ -1,6 +1,6 @@
 """The syntax of expressions: a parsed text becomes a function of a scope, the values of names.
 
-A name in a scope may also stand for a function: ``place_name`` says which name a function with so many arguments has,
+A name in a scope may also stand for a function: ``place_name`` says which name a function with that many arguments has,
 and ``item_name`` and ``length_name`` which names a list has.
 
 Random variates of application descriptions, which are functions of a seed and of keys.

@@ -39,7 +39,7 @@ class Prior:
     noise upwards (docs/validation/clusters.md).
     """
 
-    scatter: float = 0.02  # standard deviation of a run's logarithm that repeats do not show, as of the partition
+    scatter: float = 0.02  # standard deviation of a run's logarithm that repeats do not show, such as the partition's
     single: float = 0.06  # of a single repeat, from its like
     # Standard deviation of the change of a unit of work for each doubling of the nodes, with probabilities: nearly
     # none, or caches that the problem begins to fit into.

@@ -25,7 +25,7 @@ from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.recorded_plan import Counts, RecordedPlan
 from predictor.hierarchical.surface import NO_FORM, Optimum, Surface
 
-MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
+MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of that many takes seconds
 MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separately for every number of nodes
 MOST_COUNTED = 20_000  # limit of the pairs of q and p whose messages are counted, each separately
 _CHARGED_WITHIN_NODES = (
@@ -244,7 +244,8 @@ def _asked(question: AllocationQuestion, surface: Surface, cores: range, nodes: 
         where = " ".join(f"{option} {value}" for option, value in given if value is not None)
         if question.recorded is not None:
             raise _not_recorded(where, question.recorded)
-        raise UserError(where, f"the kernel for {question.app} does not run on so many", "Give powers of two, or fewer")
+        problem = f"the kernel for {question.app} does not run on that many"
+        raise UserError(where, problem, "Give powers of two, or fewer")
     return best_allocations
 
 
@@ -304,7 +305,7 @@ def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> 
         if question.has_classes or question.own is not None
         else "the model charges more cores per node too much, and leaves out what many nodes cost"
     )
-    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
+    remedy = "before you ask for that many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
     return [f"{which}: {reason}; {remedy}"]
 
 

@@ -17,8 +17,8 @@ from predictor.learned.rows import Rows
 _LEAST = 1e-12  # a relative standard deviation below it is rounding
 _MOST_SPREAD = 0.5  # of what is drawn
 _MEAN = 0.005  # relative error of the mean up to which the ranks differ from it at random alone
-# Numbers look drawn if they differ by less than so much of their mean, at least so many are different, and so large a
-# share of all; in several iterations they may be nearly the same.
+# Numbers look drawn if they differ by less than this share of their mean, at least this many, and this
+# share of all, are different; in several iterations they may be nearly the same.
 _NEAR, _MANY, _UNLIKE = 0.5, 12, 0.2
 
 

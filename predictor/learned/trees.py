@@ -1,6 +1,6 @@
 """Binomial trees and rings along a line of ranks, from a root that may move with the index of a loop.
 
-A root is ``0``, ``m1``: the index of loop 1 modulo the line's length p, as of block-cyclic columns, or ``o1``: the
+A root is ``0``, ``m1``: the index of loop 1 modulo the line's length p, as with block-cyclic columns, or ``o1``: the
 owner of the part of that index, if all turns are divided evenly among the places.  Places count from the root, around
 the end.  In a tree of kind ``l`` the sender to a place lacks its lowest bit, in one of kind ``h`` its highest.
 Features:

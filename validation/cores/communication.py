@@ -86,7 +86,7 @@ _MATTERS = 0.05  # share of 1 / eta: smaller differences are given no cause
 
 
 def kernel_on(app: str, n: int, ranks: int) -> Problem:
-    """Return the kernel for a program of the paper's table on so many ranks.
+    """Return the kernel for a program of the paper's table on a number of ranks.
 
     Raises:
         UserError: No kernel corresponds to ``app``, or the kernel does not allow this size or number of ranks.

@@ -42,7 +42,7 @@ def cautions(calibration: Calibration) -> list[str]:
     if not wrong:
         return []
     reason = (
-        "pairs of hosts of one cluster, or of two clusters, differ here, or SimGrid was told to use other algorithms"
+        "pairs of hosts of one cluster, or of two clusters, differ here, or SimGrid was set to use other algorithms"
     )
     return [f"{', '.join(wrong)}: above {TRUSTED_PCT:g} %: {reason}"]
 

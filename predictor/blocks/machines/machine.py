@@ -257,7 +257,7 @@ def _shifted(group: Group, pairs: Pairs) -> Iterator[Relation]:
     first, step = (pairs.source - group.first) // group.stride, pairs.source_step // group.stride
     period = c // gcd(step, c) if step else 1
     stays = [0 <= (first + step * j) % c + distance < c for j in range(min(period, pairs.count))]
-    nodes = -(-pairs.count // period)  # at least so many nodes have pairs of the row: one per period of the places
+    nodes = -(-pairs.count // period)  # at least this many nodes have pairs of the row: one per period of the places
     for same_node in (True, False):
         count = stays.count(same_node)
         if not count:

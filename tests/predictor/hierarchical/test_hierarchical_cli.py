@@ -262,7 +262,7 @@ def test_the_paper_s_figures_are_drawn(capsys, tmp_path):
         ("--system bwGRiD --app hpl --n 0", "--n 0: hpl has no such size, not a size"),
         ("--system bwGRiD --app hpl --n 0 --variant derived", "n = 0: not a size"),
         ("--system bwGRiD --app fft --n 1000", "--n 1000: the kernel fft transforms powers of two"),
-        ("--system bwGRiD --app fft --n 1024 --nodes 3", "--nodes 3: the kernel for fft does not run on so many"),
+        ("--system bwGRiD --app fft --n 1024 --nodes 3", "--nodes 3: the kernel for fft does not run on that many"),
         ("--system bwGRiD --app hpl --n 10 --beta 1/q", "--beta 1/q: the variant counted has a link for every node"),
         ("--system bwGRiD --app linpack --n 10", "--app linpack: no such program"),
         ("--system bwGrit --app hpl --n 10", "system 'bwGrit': no such machine. Near: bwGRiD"),

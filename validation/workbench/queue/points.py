@@ -34,7 +34,7 @@ class PointsView(ResultsView):
         return [key for key in super().more_columns(tables) if key not in self.names]
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
-        """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
+        """Return the results on all pages with what figures need: at most ``most``, in the order of the suites."""
         selected = replace(self, shown=())._selected(tables, "results.suite, results.run, results.id", most, 0)
         return [{**row, "truth": None, "model": row["predictor"]} for row in selected]
 

@@ -176,7 +176,7 @@ class ResultsView:
         return [key for key in whole.fields(tables) if key.isidentifier() and key not in (*self.usual, *_OTHER_NAMES)]
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
-        """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
+        """Return the results on all pages with what figures need: at most ``most``, in the order of the suites."""
         view = replace(self, shown=(*COLUMNS, *FIGURES))
         return view._selected(tables, "results.suite, results.run, results.id", most, 0)
 
@@ -240,7 +240,7 @@ class ResultsView:
         return f"{column} IS NULL, {column} {'DESC' if self.sort.startswith('-') else 'ASC'}, results.id"
 
     def _selected(self, tables: Tables, order: str, many: int, first: int) -> list[dict[str, Any]]:
-        """Return so many results in an order, from the first on, with the columns of the view and the usual ones."""
+        """Return ``many`` results in an order, from number ``first`` on, with the view's and the usual columns."""
         where, values = self._where()
         keys = dict.fromkeys((*self.usual, *self.columns, "class", "mapping", "network"))
         ordering = {self.sort.removeprefix("-")} if self.sort else set()

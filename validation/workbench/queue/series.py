@@ -11,7 +11,7 @@ from validation.workbench.project.numbers import number_text, value_text
 from validation.workbench.queue.results import VALUE
 
 PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
-MOST_CASES, MOST_KINDS = 28, 14  # of a figure: so many colours with line styles, and so many marks, differ
+MOST_CASES, MOST_KINDS = 28, 14  # of a figure: as many colours with line styles, and marks, can be distinguished
 MODEL = "model"  # parameter of suites of applications: all models share a line then
 EVERY_MODEL = "evaluated"
 SIMULATED, MEASURED = TRUTHS = ("simulated", "measured")

@@ -10,7 +10,7 @@ from validation.workbench.project.numbers import number_text
 
 AUTO, LOGARITHMIC, LINEAR = SCALES = ("auto", "log", "linear")
 _LARGE_RATIO = 8.0  # largest value over smallest from which an axis is logarithmic by itself
-_TICKS = 6  # about so many at an axis
+_TICKS = 6  # about this many at an axis
 _MOST_NAMES = 12  # at an axis
 _MOST_LETTERS = 14  # of a name at an axis
 
@@ -79,7 +79,7 @@ def name_axis(label: str, names: Sequence[str]) -> Axis:
 
 
 def shortened(name: str, most: int) -> str:
-    """Return a name of at most so many letters."""
+    """Return a name cut to a number of letters."""
     return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

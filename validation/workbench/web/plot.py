@@ -14,7 +14,7 @@ from validation.workbench.web.looks import Style
 WIDTH, HEIGHT = 760, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 88, 16, 14, 62
 _LABELS = 158  # for the names beside the ends of many lines
-_LABELLED = range(8, 29)  # so many lines have their names at their ends
+_LABELLED = range(8, 29)  # numbers of lines whose names stand at their ends
 _LETTERS = 25  # of such a name
 _GAP = 12.0  # least distance of two such names
 MOST_MARKS = 3000  # points that lead to their results; with more, lines have no marks

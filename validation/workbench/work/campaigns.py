@@ -43,7 +43,7 @@ class Campaigns:
 
 
 def campaign_of(folder: Path, text: str) -> Series:
-    """Return the campaign of a suite's text, read anew.
+    """Return the campaign of a suite's text, read again.
 
     Raises:
         UserError: The suite is wrong, or has more than MOST_CASES runs.

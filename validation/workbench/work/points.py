@@ -137,7 +137,7 @@ class SuitePoints:
         return self._contents[key]
 
     def forget_contents(self) -> None:
-        """Read the files anew the next time."""
+        """Read the files again the next time."""
         self._contents.clear()
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from validation.workbench.work.far import EvaluatingCluster
 
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
-_RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
+_RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after this many runs
 _PER_PLACE = 4  # runs in a job for each place of a Dask cluster
-_KEPT_S, _KEPT_STEPS = 1.0, 500  # times of steps are written down this often, or when there are so many
+_KEPT_S, _KEPT_STEPS = 1.0, 500  # times of steps are written down this often, or when there are this many
 
 
 class Running:
