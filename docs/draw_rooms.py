@@ -23,7 +23,7 @@ import networkx as nx
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE, PAGE = ROOT / "docs" / "architecture.svg", ROOT / "docs" / "rooms.md"
 PACKAGES = ("validation", "predictor", "apps", "platforms")  # the top first
-WIDTH, MARGIN, TITLE, BOX, GAP, FLOOR = 1400, 24, 34, 34, 22, 74  # px
+WIDTH, MARGIN, TITLE, BOX, GAP, FLOOR = 1560, 24, 34, 34, 22, 74  # px
 LANE = 8.0  # px, the width of an arrow that passes between the rooms of a floor
 INK, LINE, PAPER, PANEL, FILL = "#1f2933", "#7b8794", "#ffffff", "#f3f5f8", "#dfe8f4"
 SWEEPS = 12  # over the floors, to put rooms near those that they import
@@ -114,10 +114,11 @@ def _places(order: list[list[str]], top: float) -> dict[str, tuple[float, float,
     place = {}
     for row, names in enumerate(reversed(order)):
         widths = [LANE if " " in name else max(64.0, 8.6 * len(name) + 20) for name in names]
-        left = (WIDTH - sum(widths) - GAP * (len(names) - 1)) / 2
+        gap = min(GAP, (WIDTH - 2 * MARGIN - sum(widths)) / max(len(names) - 1, 1))  # the widest floor fits the panel
+        left = (WIDTH - sum(widths) - gap * (len(names) - 1)) / 2
         for name, width in zip(names, widths, strict=True):
             place[name] = (left, top + TITLE + row * FLOOR, width)
-            left += width + GAP
+            left += width + gap
     return place
 
 
