@@ -15,9 +15,12 @@ from platforms.grids.random_grid import random_grid
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block, configured, cyclic
 from platforms.read.read import materialise
-from predictor.answers.answers import predict
+from platforms.terminal.quantities import percent
+from predictor.answers.answers import fit, predict
 from predictor.base import EvidenceRequest
+from predictor.dpgraph.bottleneck import link_loads_s
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
+from predictor.dpgraph.program import Sections
 from predictor.evidence.broker import Broker
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
@@ -122,6 +125,18 @@ def test_ranks_that_share_a_core_get_their_shares_of_it(model, tolerance_pct, ru
     # Three ranks on two cores slow each other down only while all three compute.
     many_cores = [shared(app, clusters=[(2, 3), (0, 0), (2, 1), (0, 0)], cores=2) for app in ("cg", "lu")]
     assert errors_pct(runner, everywhere + many_cores, model) == pytest.approx([0] * 8, abs=tolerance_pct)
+
+
+def test_a_link_is_in_use_for_the_messages_of_all_recorded_iterations(runner):
+    # Not extrapolated: the messages of a recording of all 50 iterations, each counted once.
+    asked = target("lu", named_grid("grid4x2", "gigabit"))
+    model, _ = fit(DPGRAPH_KNOWN, [asked], Broker.of(Settings(), [asked], runner))
+    said = model.predict(asked)
+    whole = Sections(runner.recording(Settings().spec(asked), asked.iterations)).program()
+    network = model.network(asked)
+    loads_s = link_loads_s(whole, network, asked.placement, asked.iterations, asked.iterations)
+    share = percent(100 * max(loads_s.values()) / said.time_s)
+    assert f"is in use for {share} % of it" in said.bottleneck
 
 
 def test_other_collectives_are_out_of_range_for_the_known_constants(runner):
